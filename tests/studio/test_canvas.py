@@ -42,7 +42,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     first = canvas.locator(".token").nth(0).element_handle()
     page.get_by_role("button", name="First step").click()
     assert text_of(canvas) != DERIVED
-    page.get_by_role("button", name="Step on").click()
+    page.get_by_role("button", name="Next step").click()
     expect(canvas).to_contain_text("answer: 49")
     page.get_by_role("slider", name="Step").press("End")
     expect(canvas).to_contain_text("answer: 39")
@@ -52,7 +52,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     expect(canvas.locator(".token").nth(1)).to_have_attribute("title", re.compile(r"^(\d+ → )+39$"))
     # Each colouring tells something else while it forms; nothing was accepted too early here.
     slider = page.get_by_role("slider", name="Step")
-    page.get_by_role("button", name="Step back").click()
+    page.get_by_role("button", name="Previous step").click()
     levels = {}
     for colouring in ("confidence", "entropy", "age", "revisions", "none"):
         page.get_by_label("Colour by").select_option(colouring)
@@ -61,7 +61,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
         )
     assert len({str(shown) for shown in levels.values()}) == len(levels)
     assert {colouring for colouring, shown in levels.items() if len(set(shown)) == 1} == {"revisions", "none"}
-    page.get_by_label("Steps a second").select_option("30/s")
+    page.get_by_label("Steps per second").select_option("30/s")
     slider.press("Home")
     page.get_by_role("button", name="Play").click()
     expect(slider).to_have_value(slider.get_attribute("max") or "")
@@ -71,9 +71,9 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
 def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/canvas")
     denoise(page)
-    canvas, panel = page.locator("sf-canvas"), page.get_by_role("region", name="Chosen tokens")
+    canvas, panel = page.locator("sf-canvas"), page.get_by_role("region", name="Selected tokens")
     canvas.locator(".token").nth(1).click()
-    expect(panel).to_contain_text("What else could stand here:")
+    expect(panel).to_contain_text("Alternatives:")
     expect(panel).to_contain_text("History: 4 → 3")
     check_accessibility(page)
     # One that the model did not write is put right again, where nothing else may change.
@@ -89,8 +89,8 @@ def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_
     # What is written by hand and pinned stays while the rest is denoised.
     canvas.locator(".token").nth(1).click()
     canvas.locator(".token").nth(2).click(modifiers=["Shift"])
-    panel.get_by_label("Write instead").fill("41")
-    panel.get_by_role("button", name="Put in").click()
+    panel.get_by_label("Replace with").fill("41")
+    panel.get_by_role("button", name="Replace").click()
     page.get_by_role("button", name="Denoise all but the pins").click()
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
     assert text_of(canvas).startswith("answer: 41\n")

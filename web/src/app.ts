@@ -92,7 +92,7 @@ export class AppElement extends LitElement {
       }
       .pages {
         display: grid;
-        grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr));
+        grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr));
         gap: 0.75rem;
         list-style: none;
         padding: 0;
@@ -285,8 +285,8 @@ export class AppElement extends LitElement {
               </li>`,
           )}
       </ul>`;
-    return html`<h1>Text that forms, is revised, and answers to you</h1>
-      <p class="muted">Every page asks this server alone; nothing leaves the machine.</p>
+    return html`<h1>Watch text take shape, and change it in place</h1>
+      <p class="muted">Every page talks only to this server, on this machine.</p>
       <h2>Studio</h2>
       ${list("studio")}
       <h2>Apps</h2>

@@ -97,6 +97,9 @@ export const controls = css`
     gap: 0.5rem;
     align-items: center;
   }
+  .intro {
+    margin: -0.5rem 0 0;
+  }
   .muted {
     color: var(--muted);
   }

@@ -160,7 +160,9 @@ export class ChartElement extends LitElement {
       scales: {
         // Their constant enum has no value where modules are compiled one by one.
         // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
-        x: this.doubling ? { time: false, distr: 3, log: 2 } : { time: false },
+        x: this.doubling
+          ? { time: false, distr: 3, log: 2 }
+          : { time: false, range: (_, low, high) => [low === high ? high - 60 : low, high] },
         y: { range: (_, __, high) => [0, top ?? (high > 0 ? high * 1.1 : 1)] },
       },
       axes: [

@@ -161,7 +161,7 @@ export class FormElement extends LitElement {
           class="pin"
           aria-pressed=${String(isPinned)}
           aria-label=${`Pin ${field.name}`}
-          title=${isPinned ? "It stays; press to let it change" : "Let it stay"}
+          title=${isPinned ? "Pinned; click to unpin" : "Pin this value"}
           ?disabled=${this.readonly || value === undefined}
           @click=${() =>
             this.dispatchEvent(

@@ -51,8 +51,7 @@ export class RevisionsElement extends LitElement {
   ];
 
   override render() {
-    if (this.revisions.length === 0)
-      return html`<p class="muted">None yet: the first comes with the first change.</p>`;
+    if (this.revisions.length === 0) return html`<p class="muted">No revisions yet.</p>`;
     return html`<ol>
       ${repeat(
         this.revisions.toReversed(),

@@ -119,7 +119,7 @@ export class EditingSession {
         await this.listRevisions();
       } else if (error instanceof ApiError && error.detail.code === "canvas_not_found") {
         this.forget();
-        this.tell("The server has no such text any more; what you see is kept as a new one.", true);
+        this.tell("The server no longer has this text; what you see is kept there as a new one.", true);
         return;
       }
       this.tell(sentenceOf(error), true);
@@ -237,9 +237,9 @@ export class EditingSession {
       );
     } else if (result.finish_reason === "unsure") {
       const certainty = (result.certainty ?? 0).toFixed(1);
-      const hint = this.state.numSelected > 0 ? "select another place" : "select the place that is wrong";
+      const hint = this.state.numSelected > 0 ? "select something else" : "select what is wrong";
       this.tell(`Not sure enough (${certainty} nats), so nothing was written; ${hint}.`, true);
-    } else this.tell("The model would leave it as it is.");
+    } else this.tell("The model would not change anything.");
   }
 
   endReview(): void {
@@ -247,7 +247,7 @@ export class EditingSession {
     this.show({ mode: "idle" });
     this.review.end(this.editor);
     if (this.document?.text === this.text) this.tell("Accepted.");
-    else this.inTurn(() => this.sync().then(() => this.tell("What you refused is as it was.")));
+    else this.inTurn(() => this.sync().then(() => this.tell("The changes you refused are undone.")));
     this.editor.focus();
   }
 

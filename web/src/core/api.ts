@@ -58,7 +58,8 @@ export class Api {
 
   async models(): Promise<ModelCard[]> {
     const { data } = await this.json<{ data: (Partial<ModelCard> & { id: string })[] }>("GET", "/v1/models");
-    return data.map((card) => ({ ...UNKNOWN, ...card }));
+    // A model behind another server may leave anything out.
+    return data.map((card) => ({ ...UNKNOWN, ...card, sfumato: { ...UNKNOWN.sfumato, ...card.sfumato } }));
   }
 
   /** Begins canvases, which live on without a reader; `follow` tells what becomes of them. */

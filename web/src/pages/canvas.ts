@@ -176,7 +176,7 @@ export class CanvasPage extends LitElement {
         this.takes = this.takes.map((each, i) => (i === this.active ? next : each));
         this.chosen = null;
         this.at = null;
-        announce("Written; denoise again to have the rest follow.");
+        announce("Replaced. Denoise again to update the rest.");
       }
     }
   }
@@ -219,9 +219,9 @@ export class CanvasPage extends LitElement {
     history.replaceState(null, "", hash);
     try {
       await navigator.clipboard.writeText(location.href);
-      say("The link is copied; it runs the same again.");
+      say("Link copied. It reruns exactly this.");
     } catch {
-      say("The link is in the address bar; it runs the same again.");
+      say("The link is in the address bar. It reruns exactly this.");
     }
   }
 
@@ -250,7 +250,7 @@ export class CanvasPage extends LitElement {
     if (this.cards.length === 0) {
       return html`<h1>Canvas</h1>
         <p class="muted">
-          No model of this server writes on a canvas; start it with one: sfumato serve tiny
+          No model on this server writes on a canvas; start it with one: sfumato serve tiny
         </p>`;
     }
     return html`<div
@@ -262,6 +262,9 @@ export class CanvasPage extends LitElement {
       }}
     >
       <h1>Canvas</h1>
+      <p class="muted intro">
+        Enter a prompt and watch the answer form from noise; then step through it, pin tokens and change it.
+      </p>
       ${this.form()} ${this.takes.length === 0 ? nothing : this.result()}
     </div>`;
   }
@@ -417,8 +420,7 @@ export class CanvasPage extends LitElement {
       ${
         this.chosen === null
           ? html`<p class="muted">
-              Choose a token to see what else could stand there, to pin it, or to change it; Shift chooses
-              several.
+              Click a token to see alternatives, pin it or replace it; Shift-click selects several.
             </p>`
           : html`<sf-token-panel
               .tokens=${tokens.slice(from, to)}

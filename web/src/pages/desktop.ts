@@ -172,7 +172,7 @@ export class DesktopPage extends LitElement implements Host {
         signal: stop.signal,
         onDraft: (draft) => (this.desktop = changed(this.desktop, id, { draft })),
       });
-      if (page !== null && toText(page) === toText(made.page)) say("It is like that already.");
+      if (page !== null && toText(page) === toText(made.page)) say("It already looks like that.");
       else if (this.take(id, made.page, sentence)) announce(`${win.app.name}: changed.`);
     } catch (error) {
       if (error instanceof NotUnderstood) {
@@ -180,7 +180,7 @@ export class DesktopPage extends LitElement implements Host {
         else say(error.message);
       } else if (!stop.signal.aborted) {
         sayError(error);
-        this.desktop = changed(this.desktop, id, { error: page === null ? "It was not written." : "" });
+        this.desktop = changed(this.desktop, id, { error: page === null ? "Nothing was written." : "" });
       }
     } finally {
       this.desktop = changed(this.desktop, id, { isWriting: false, draft: null });
@@ -218,6 +218,10 @@ export class DesktopPage extends LitElement implements Host {
       </button>`;
     return html`<div class="page">
       <h1>Desktop</h1>
+      <p class="muted intro">
+        Files, Terminal and Settings are built in. A model writes every other app when you open it, and
+        changes it when you say how.
+      </p>
       ${
         this.own.cards === null || canMake
           ? nothing
@@ -240,10 +244,7 @@ export class DesktopPage extends LitElement implements Host {
       <div class="surface">
         ${
           this.desktop.windows.length === 0
-            ? html`<p class="note muted">
-                Open an app. Files, Terminal and Settings are the desktop's own; a model writes each of the
-                others when you open it, and changes it when you say how.
-              </p>`
+            ? html`<p class="note muted">No window is open. Choose an app above, or describe one.</p>`
             : nothing
         }
         ${repeat(

@@ -220,7 +220,7 @@ export class EncyclopediaPage extends TopicPage<Article> {
       <p class="figures">
         ${
           article.outlinedBy === ""
-            ? "The headings are the encyclopedia's own: no model of the server chooses any."
+            ? "Headings from a fixed list: no model on this server chooses any."
             : `Headings chosen by ${article.outlinedBy}.`
         }
         ${authors.length === 0 ? "" : `Text by ${authors.join(", ")}.`} Nobody checked it.

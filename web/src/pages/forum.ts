@@ -88,14 +88,14 @@ export class ForumPage extends TopicPage<Forum> {
     if (forum === undefined) return;
     const groups = this.writing.outliner?.isWriter === true ? TITLES : openTitles(forum);
     if (groups.length === 0) {
-      say("Every title that the server's models choose from has its post; write one of your own.");
+      say("All suggested titles are in use; write a post of your own.");
       this.isComposing = true;
       return;
     }
     try {
       const next = await this.addPosts(forum, groups);
       if (this.page !== forum) {
-        say("The forum has changed meanwhile; ask again.");
+        say("The forum changed in the meantime; try again.");
         return;
       }
       this.show(next);
@@ -193,7 +193,7 @@ export class ForumPage extends TopicPage<Forum> {
         )}
         ${
           forum.posts.length === 0
-            ? html`<p class="muted">No post yet; write one, or have more of them written.</p>`
+            ? html`<p class="muted">No posts yet. Write one, or ask for more.</p>`
             : nothing
         }
       </div>
@@ -226,7 +226,7 @@ export class ForumPage extends TopicPage<Forum> {
     >
       <label>Title <input name="title" required maxlength="80" autocomplete="off" /></label>
       <label>Text <textarea name="text" rows="4"></textarea></label>
-      <label class="inline"><input type="checkbox" name="picture" /> With a picture of the title</label>
+      <label class="inline"><input type="checkbox" name="picture" /> With a picture</label>
       <div class="row">
         <button class="primary">Post</button>
         <button type="button" @click=${() => (this.isComposing = false)}>Cancel</button>
