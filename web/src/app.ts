@@ -98,6 +98,10 @@ export class AppElement extends LitElement {
         padding: 0;
         margin: 0 0 2rem;
       }
+      /* Six stand in two rows of three. */
+      .pages:has(> :nth-child(5)) {
+        grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr));
+      }
       .pages a {
         display: block;
         height: 100%;

@@ -162,7 +162,7 @@ export class ChartElement extends LitElement {
         // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
         x: this.doubling
           ? { time: false, distr: 3, log: 2 }
-          : { time: false, range: (_, low, high) => [low === high ? high - 60 : low, high] },
+          : { time: false, range: (_, low, high) => (this.at.length < 2 ? [-60, 0] : [low, high]) },
         y: { range: (_, __, high) => [0, top ?? (high > 0 ? high * 1.1 : 1)] },
       },
       axes: [

@@ -67,6 +67,7 @@ export const desktopStyles = css`
   }
   @media (max-width: 40rem) {
     .surface {
+      min-height: 14rem;
       display: grid;
       gap: 0.5rem;
       padding: 0.5rem;
