@@ -39,6 +39,11 @@ export const controls = css`
     font: inherit;
     color: inherit;
   }
+  /* In a label, too, as high as the button beside it. */
+  input,
+  select {
+    font-size: 1rem;
+  }
   button {
     background: var(--surface-2);
     border: 1px solid var(--line);

@@ -1,4 +1,4 @@
-/** Score against steps, asked live. */
+/** Score against steps, measured live. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { api } from "../core/api";

@@ -32,7 +32,7 @@ export class LaneElement extends LitElement {
   @property({ attribute: false }) judge: Judge | null = null;
   /** Milliseconds of its clock. */
   @property({ type: Number }) clock = 0;
-  /** Whether it shows what was there at its clock; otherwise what is there now. */
+  /** Whether it shows the state at `at`; otherwise the current state. */
   @property({ type: Boolean }) replayed = false;
   /** Milliseconds of the whole track. */
   @property({ type: Number }) scale = 1;

@@ -1,4 +1,4 @@
-/** The options of a request, as far as its model knows them. */
+/** The options of a request, with the limits and samplers of its model. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { ModelCard } from "../core/protocol";

@@ -1,4 +1,4 @@
-/** The revisions of a canvas, the newest first; each but the newest can be asked for again. */
+/** The revisions of a canvas, newest first; older ones can be restored. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -18,7 +18,7 @@ declare global {
 
 @customElement("sf-revisions")
 export class RevisionsElement extends LitElement {
-  /** In the order in which they came. */
+  /** Oldest first. */
   @property({ attribute: false }) revisions: readonly Revision[] = [];
   @property({ type: Boolean }) disabled = false;
 

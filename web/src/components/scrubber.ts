@@ -1,4 +1,4 @@
-/** A slider over steps, which plays by itself. */
+/** A slider over steps that can play. */
 import { css, html, LitElement } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { remember, remembered } from "../core/preferences";

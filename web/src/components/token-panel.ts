@@ -1,10 +1,10 @@
-/** What is known of some tokens, and what can be done to them. */
+/** Details of the selected tokens, and actions on them. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { historyOf, type Token } from "../core/canvas";
 import { controls } from "./base";
 
-/** What is wanted of the chosen tokens. */
+/** An action on the selected tokens. */
 export type TokenAction =
   | { kind: "pin" }
   | { kind: "renoise" }

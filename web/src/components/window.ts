@@ -1,4 +1,4 @@
-/** A window: it is moved by its bar, resized by its corner, and by keys as well. */
+/** A window: moved by its bar, resized by its corner, both also by keys. */
 import { css, html, LitElement } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { controls } from "./base";

@@ -106,7 +106,7 @@ export function restOf(path: string): string {
   try {
     return decodeURIComponent(rest);
   } catch {
-    // A sign of percent that somebody typed.
+    // A percent sign that was typed by hand.
     return rest;
   }
 }

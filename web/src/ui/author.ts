@@ -67,7 +67,7 @@ export async function write(
       const draft = parseDraft(textOf(view));
       if (draft !== null) onDraft(draft, view);
     });
-    // A program on an unsettled canvas is wrong nine times in ten, and would change what nobody mentioned.
+    // A program on an unsettled canvas is wrong nine times in ten, and would change other things.
     if (page !== null && ending === "steps") {
       throw new NotUnderstood(
         "The model is not sure what that means, and left all as it is; say it in other words.",
