@@ -144,7 +144,7 @@ def test_options_are_those_of_the_model_and_refusals_say_what_to_do(page: Page, 
     card = served.http.get("/v1/models/tiny").json()["sfumato"]
     page.goto("/canvas")
     page.get_by_text("Options").click()
-    listed = page.get_by_label("Sampler").locator("option").all_inner_texts()
+    listed = [each.strip() for each in page.get_by_label("Sampler").locator("option").all_inner_texts()]
     assert listed == [f"default ({card['sampler']})", *card["samplers"]]
     steps = page.get_by_label("Max. steps")
     steps.fill("100000")
