@@ -15,8 +15,9 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from serving import Served
     from playwright.sync_api import Locator, Page
+
+    from serving import Served
 
 DERIVED = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
 
