@@ -17,6 +17,8 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+    from serving import Served
+
 DERIVED = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
 
 
@@ -41,7 +43,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     first = canvas.locator(".token").nth(0).element_handle()
     page.get_by_role("button", name="First step").click()
     assert text_of(canvas) != DERIVED
-    page.get_by_role("button", name="Step on").click()
+    page.get_by_role("button", name="Next step").click()
     expect(canvas).to_contain_text("answer: 49")
     page.get_by_role("slider", name="Step").press("End")
     expect(canvas).to_contain_text("answer: 39")
@@ -51,7 +53,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     expect(canvas.locator(".token").nth(1)).to_have_attribute("title", re.compile(r"^(\d+ → )+39$"))
     # Each colouring tells something else while it forms; nothing was accepted too early here.
     slider = page.get_by_role("slider", name="Step")
-    page.get_by_role("button", name="Step back").click()
+    page.get_by_role("button", name="Previous step").click()
     levels = {}
     for colouring in ("confidence", "entropy", "age", "revisions", "none"):
         page.get_by_label("Colour by").select_option(colouring)
@@ -60,7 +62,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
         )
     assert len({str(shown) for shown in levels.values()}) == len(levels)
     assert {colouring for colouring, shown in levels.items() if len(set(shown)) == 1} == {"revisions", "none"}
-    page.get_by_label("Steps a second").select_option("30/s")
+    page.get_by_label("Steps per second").select_option("30/s")
     slider.press("Home")
     page.get_by_role("button", name="Play").click()
     expect(slider).to_have_value(slider.get_attribute("max") or "")
@@ -70,9 +72,9 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
 def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/canvas")
     denoise(page)
-    canvas, panel = page.locator("sf-canvas"), page.get_by_role("region", name="Chosen tokens")
+    canvas, panel = page.locator("sf-canvas"), page.get_by_role("region", name="Selected tokens")
     canvas.locator(".token").nth(1).click()
-    expect(panel).to_contain_text("What else could stand here:")
+    expect(panel).to_contain_text("Alternatives:")
     expect(panel).to_contain_text("History: 4 → 3")
     check_accessibility(page)
     # One that the model did not write is put right again, where nothing else may change.
@@ -88,8 +90,8 @@ def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_
     # What is written by hand and pinned stays while the rest is denoised.
     canvas.locator(".token").nth(1).click()
     canvas.locator(".token").nth(2).click(modifiers=["Shift"])
-    panel.get_by_label("Write instead").fill("41")
-    panel.get_by_role("button", name="Put in").click()
+    panel.get_by_label("Replace with").fill("41")
+    panel.get_by_role("button", name="Replace").click()
     page.get_by_role("button", name="Denoise all but the pins").click()
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
     assert text_of(canvas).startswith("answer: 41\n")
@@ -139,12 +141,19 @@ def test_a_trace_is_saved_and_opened_again(page: Page, tmp_path: Path):
     expect(page.locator("sf-canvas")).to_contain_text("answer: 39")
 
 
-def test_what_is_refused_says_what_to_do(page: Page):
+def test_options_are_those_of_the_model_and_refusals_say_what_to_do(page: Page, served: Served):
+    card = served.http.get("/v1/models/tiny").json()["sfumato"]
     page.goto("/canvas")
     page.get_by_text("Options").click()
-    page.get_by_label("Steps at most").fill("100000")
+    listed = [each.strip() for each in page.get_by_label("Sampler").locator("option").all_inner_texts()]
+    assert listed == [f"default ({card['sampler']})", *card["samplers"]]
+    steps = page.get_by_label("Max. steps")
+    steps.fill("100000")
+    steps.press("Tab")
+    expect(steps).to_have_value(str(card["limits"]["steps"][1]))
+    page.get_by_label("Max. tokens").fill(str(card["limits"]["max_tokens"][1]))
     page.get_by_role("button", name="Denoise", exact=True).click()
-    expect(page.locator("sf-take .error")).to_contain_text("steps")
+    expect(page.locator("sf-take .error")).to_contain_text("max_tokens")
 
 
 def test_a_conversation_goes_on_and_stops(page: Page):

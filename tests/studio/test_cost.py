@@ -38,7 +38,7 @@ def test_figures_come_in_while_the_server_works(
         pass
     page.get_by_role("button", name="Pause").click()
     before = len(reads)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     with page.expect_request("**/metrics"):
         pass
     assert len(reads) > before

@@ -39,7 +39,7 @@ def test_a_bug_is_mended_refused_accepted_and_undone(page: Page, check_accessibi
     expect(page.locator(".cm-line", has_text="a * b")).to_be_visible()
     check_accessibility(page)
     page.get_by_role("button", name="Refuse", exact=True).click()
-    expect(page.get_by_text("What you refused is as it was.")).to_be_visible()
+    expect(page.get_by_text("The changes you refused are undone.")).to_be_visible()
     assert text_of(page) == before
     rewrite(page)
     page.get_by_role("button", name="Accept all").click()
@@ -84,7 +84,7 @@ def test_what_is_selected_is_written_and_any_revision_comes_back(page: Page):
     page.locator(".cm-line").first.click()
     page.keyboard.type("# by hand")
     page.get_by_role("button", name=re.compile("Restore revision 1, as opened")).click()
-    expect(page.get_by_text("The text is as in revision 1.")).to_be_visible()
+    expect(page.get_by_text("Restored revision 1.")).to_be_visible()
     assert text_of(page) == before
     revisions = page.locator("sf-revisions li")
     expect(revisions).to_have_count(4)

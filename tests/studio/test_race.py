@@ -77,7 +77,7 @@ def test_other_prompts_have_fields_or_no_judge(page: Page):
     verdict = page.locator("sf-lane").first.locator(".verdict")
     expect(verdict).to_contain_text("Right: name, animal, color, … (4 fields)")
     race(page, "fizzbuzz in python")
-    expect(verdict).to_have_text("No judge.")
+    expect(verdict).to_have_text("Not checked.")
 
 
 def test_a_refusal_is_shown_in_its_lane(page: Page):
@@ -108,7 +108,7 @@ def test_models_behind_other_servers_take_part(open_page: Callable[[str], Page],
     page.goto("/race")
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")
     expect(page.get_by_label("Lane 2")).to_have_value("far")
-    page.get_by_role("button", name="Another lane").click()
+    page.get_by_role("button", name="Add a model").click()
     expect(page.get_by_label("Lane 3")).to_have_value("gone")
     race(page)
     lanes = page.locator("sf-lane")

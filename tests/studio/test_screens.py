@@ -13,7 +13,7 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 FIRST = "a to-do list with ten items about moving house, four done"
 
@@ -98,3 +98,112 @@ def test_windows_are_opened_moved_and_kept(page: Page, check_accessibility: Call
     expect(window).to_be_visible()
     window.get_by_role("button", name="Close Wedding").click()
     expect(window).to_have_count(0)
+
+
+def window(page: Page, name: str) -> Locator:
+    return page.locator(f'sf-window[name="{name}"]')
+
+
+def kept_text(page: Page, path: str) -> str | None:
+    files: list[dict[str, str]] = page.evaluate("JSON.parse(localStorage['sfumato.desktop.files']).files")
+    return {file["path"]: file["text"] for file in files}.get(path)
+
+
+def test_files_are_opened_edited_renamed_and_deleted(page: Page, check_accessibility: Callable[[Page], None]):
+    page.goto("/desktop")
+    page.get_by_role("button", name="Files", exact=True).click()
+    files = window(page, "Files")
+    files.get_by_label("New file").fill("notes.txt")
+    files.get_by_role("button", name="Create").click()
+    shopping = files.get_by_role("button", name="shopping.txt", exact=True)
+    node = shopping.element_handle()
+    files.get_by_role("button", name="notes.txt", exact=True).click()
+    note = window(page, "notes.txt")
+    note.get_by_label("Text", exact=True).fill("one\ntwo")
+    note.get_by_label("Name", exact=True).fill("work/diary.txt")
+    note.get_by_label("Name", exact=True).press("Enter")
+    check_accessibility(page)
+
+    # The file has moved into a folder of its own, and its window with it; other entries kept their nodes.
+    expect(window(page, "diary.txt").get_by_label("Text", exact=True)).to_have_value("one\ntwo")
+    expect(files.locator(".card", has_text="work").locator("li")).to_have_count(1)
+    assert page.evaluate("node => node.isConnected", node)
+    assert kept_text(page, "work/diary.txt") == "one\ntwo"
+
+    # A name that is taken is refused, and nothing is lost.
+    diary = window(page, "diary.txt")
+    diary.get_by_label("Name", exact=True).fill("shopping.txt")
+    diary.get_by_label("Name", exact=True).press("Enter")
+    expect(page.locator(".saying")).to_contain_text("“shopping.txt” exists already")
+    expect(diary.get_by_label("Name", exact=True)).to_have_value("work/diary.txt")
+
+    # What is deleted in the tree is gone, with its window, until it is undone.
+    page.reload()
+    files.get_by_role("button", name="Delete diary.txt").click()
+    expect(window(page, "diary.txt")).to_have_count(0)
+    assert kept_text(page, "work/diary.txt") is None
+    files.get_by_role("button", name="Undo in Files").click()
+    expect(files.get_by_role("button", name="diary.txt", exact=True)).to_be_visible()
+    assert kept_text(page, "work/diary.txt") == "one\ntwo"
+
+    # A sentence changes the tree as it does any screen, and the files with it.
+    files.get_by_label("Say what to change in Files").fill("sort by name")
+    files.get_by_label("Say what to change in Files").press("Enter")
+    expect(files.locator("sf-screen ul").first.locator(".says")).to_have_text(["readme.txt", "shopping.txt"])
+
+
+def test_the_terminal_works_on_files_and_says_who_answers(page: Page):
+    page.goto("/desktop")
+    page.get_by_role("button", name="Terminal", exact=True).click()
+    command = window(page, "Terminal").get_by_label("Command")
+    log = window(page, "Terminal").get_by_role("log")
+
+    def enter(line: str) -> None:
+        command.fill(line)
+        command.press("Enter")
+        expect(command).to_have_value("")
+
+    enter("echo milk >> shopping.txt")
+    enter("cat shopping.txt")
+    expect(log).to_contain_text("apples milk")
+    enter("rm readme.txt")
+    enter("ls")
+    expect(log).to_contain_text("documents/ shopping.txt")
+    assert kept_text(page, "readme.txt") is None
+
+    # What is no command goes to a model that was trained on it, which is named; what none was trained on is refused.
+    enter("12+5=")
+    expect(log).to_contain_text(f"tiny answers: {12 + 5}")
+    enter("who wrote Moby-Dick")
+    expect(log).to_contain_text("No model on this server can write that.")
+    enter("open shopping.txt")
+    expect(window(page, "shopping.txt").get_by_label("Text", exact=True)).to_have_value("bread\nbutter\napples\nmilk\n")
+    page.reload()
+    expect(log).to_contain_text("apples milk")
+
+
+def test_settings_change_the_studio(page: Page):
+    page.goto("/desktop")
+    page.get_by_role("button", name="Settings", exact=True).click()
+    settings = window(page, "Settings")
+    size = "getComputedStyle(document.documentElement).fontSize"
+    settings.get_by_label("Theme").select_option("dark")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.get_by_role("button", name="Theme: dark")).to_be_visible()
+    before = page.evaluate(size)
+    settings.get_by_label("Text size").select_option("large")
+    assert float(page.evaluate(size)[:-2]) > float(before[:-2])
+    settings.get_by_label("Reduce motion").check()
+    expect(page.locator("html")).to_have_attribute("data-motion", "reduced")
+    settings.get_by_label("Steps for a screen").fill("3")
+
+    # The next screen is denoised in as many steps as were chosen.
+    with page.expect_request(lambda request: request.url.endswith("/v1/canvas")) as asked:
+        page.get_by_label("Describe an app").fill("a numbered list about tea with three things")
+        page.get_by_role("button", name="Make it").click()
+    body = asked.value.post_data_json
+    assert (body["model"], body["steps"]) == ("ui", 3)
+
+    page.goto("/canvas")
+    assert page.evaluate(size) != before
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

@@ -57,7 +57,7 @@ def test_pages_are_reached_by_keyboard_and_left_by_back(page: Page):
     expect(link).to_have_attribute("aria-current", "page")
     assert page.title() == "Race · Sfumato"
     page.go_back()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Text that forms")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Watch text take shape")
     assert page.title() == "Sfumato"
     page.go_forward()
     expect(page.get_by_role("heading", level=1)).to_have_text("Race")

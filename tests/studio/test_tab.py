@@ -75,7 +75,7 @@ def test_it_shows_each_step(page: Page, check_accessibility: Any):
     expect(page.get_by_label("Text of seed 1")).to_contain_text("36+3 = 39")
     page.get_by_role("button", name="First step").click()
     expect(page.get_by_label("Text of seed 1")).not_to_contain_text("36+3 = 39")
-    page.get_by_role("button", name="Step on").click()
+    page.get_by_role("button", name="Next step").click()
     check_accessibility(page)
     assert page.evaluate("crossOriginIsolated")
 

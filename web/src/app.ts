@@ -4,19 +4,18 @@ import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import { controls } from "./components/base";
 import { api } from "./core/api";
-import { remember, remembered } from "./core/preferences";
+import { applyLooks, looks, setLooks, type Looks } from "./core/preferences";
 import { navigate, pageOf, pages, restOf, type Page } from "./core/router";
 import { sayError, type Saying } from "./core/say";
 
 const SHOWN_MS = 6000;
-type Theme = "system" | "light" | "dark";
-const NEXT_THEME: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+const NEXT_THEME: Record<Looks["theme"], Looks["theme"]> = { system: "light", light: "dark", dark: "system" };
 
 @customElement("sf-app")
 export class AppElement extends LitElement {
   @state() private path = location.pathname;
   @state() private loaded = new Set<string>();
-  @state() private theme: Theme = remembered<Theme>("theme", "system");
+  @state() private theme = looks().theme;
   @state() private shown: Saying | null = null;
   @state() private spoken = "";
   @query("dialog") private keyDialog!: HTMLDialogElement;
@@ -93,11 +92,15 @@ export class AppElement extends LitElement {
       }
       .pages {
         display: grid;
-        grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr));
+        grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr));
         gap: 0.75rem;
         list-style: none;
         padding: 0;
         margin: 0 0 2rem;
+      }
+      /* Six stand in two rows of three. */
+      .pages:has(> :nth-child(5)) {
+        grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr));
       }
       .pages a {
         display: block;
@@ -146,7 +149,8 @@ export class AppElement extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.applyTheme();
+    applyLooks();
+    addEventListener("sf-looks", () => (this.theme = looks().theme));
     addEventListener("popstate", () => {
       this.path = location.pathname;
       this.openPage();
@@ -196,16 +200,6 @@ export class AppElement extends LitElement {
     return (dialog.returnValue === "ok" && dialog.querySelector("input")?.value) || null;
   }
 
-  private changeTheme(): void {
-    this.theme = NEXT_THEME[this.theme];
-    remember("theme", this.theme);
-    this.applyTheme();
-  }
-
-  private applyTheme(): void {
-    document.documentElement.dataset.theme = this.theme;
-  }
-
   /** Links of ours open without loading the page again. */
   private onClick(event: MouseEvent): void {
     const link = event
@@ -236,7 +230,9 @@ export class AppElement extends LitElement {
           <span class="gap"></span>
           ${pages.filter(({ group }) => group === "apps").map((each) => this.link(each))}
         </nav>
-        <button class="quiet" @click=${this.changeTheme}>Theme: ${this.theme}</button>
+        <button class="quiet" @click=${() => setLooks({ theme: NEXT_THEME[this.theme] })}>
+          Theme: ${this.theme}
+        </button>
       </header>
       <main>${page === undefined ? this.overview() : this.page(page)}</main>
       ${
@@ -293,8 +289,8 @@ export class AppElement extends LitElement {
               </li>`,
           )}
       </ul>`;
-    return html`<h1>Text that forms, is revised, and answers to you</h1>
-      <p class="muted">Every page asks this server alone; nothing leaves the machine.</p>
+    return html`<h1>Watch text take shape, and change it in place</h1>
+      <p class="muted">Every page talks only to this server, on this machine.</p>
       <h2>Studio</h2>
       ${list("studio")}
       <h2>Apps</h2>

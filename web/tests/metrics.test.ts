@@ -58,7 +58,7 @@ test("counters become rates and means; a server that began anew counts from zero
   const first = (sum: number, n: number) =>
     `sfumato_first_commit_seconds_sum{model="a"} ${sum}\nsfumato_first_commit_seconds_count{model="a"} ${n}`;
   expect(of("Time to first committed canvas", first(1, 2), first(2, 4))).toBe(500);
-  expect(of("In work", "", 'sfumato_running{model="a"} 3')).toBe(3);
+  expect(of("Running", "", 'sfumato_running{model="a"} 3')).toBe(3);
 });
 
 test.each([

@@ -23,7 +23,7 @@ from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
-from sfumato.sampling.config import check_settings, setting_names
+from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers
 from sfumato.sampling.samplers.base import check_number
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
@@ -283,6 +283,24 @@ class TextModel:
         with torch.inference_mode():
             shares = self.decoder.length_logits(state_D[None]).softmax(-1)[0].tolist()
         return dict(zip((*self.decoder.length_buckets, None), shares, strict=True))
+
+    @property
+    def samplers(self) -> list[str]:
+        """Names of the samplers that this model's noise supports."""
+        return usable_samplers(self.bundle.process)
+
+    @property
+    def limits(self) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value of numeric options. Prompt and answer together also have to fit the model."""
+        num_positions = self.decoder.config.max_position_embeddings
+        fixed = self.spec.autoregressive or self.bundle.layout.fixed_canvas
+        length = self.spec.canvas_length
+        return {
+            "steps": (1, MAX_STEPS),
+            "temperature": (0, MAX_TEMPERATURE),
+            "canvas_length": (length, length) if fixed else (1, num_positions),
+            "max_tokens": (1, num_positions),
+        }
 
     def request(self, prompt: Prompt, *, n: int = 1, **options: Unpack[GenerateOptions]) -> Request:
         """Validate the arguments of `generate` and turn them into an engine request.

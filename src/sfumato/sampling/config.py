@@ -166,6 +166,19 @@ class SamplerConfig:
 _COMMON = {field.name for field in dataclasses.fields(SamplerConfig)} - {"sampler"}
 
 
+def usable_samplers(process: Process) -> list[str]:
+    """Names of the registered samplers that support the noise."""
+
+    def supports(kind: type[Sampler]) -> bool:
+        try:
+            kind().check(process)
+        except RequestError:
+            return False
+        return True
+
+    return [name for name, kind in samplers().items() if supports(kind)]
+
+
 def setting_names() -> set[str]:
     """Setting names allowed in a flat table."""
     return {"name", *_COMMON} | {field.name for kind in samplers().values() for field in dataclasses.fields(kind)}

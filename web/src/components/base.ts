@@ -39,6 +39,11 @@ export const controls = css`
     font: inherit;
     color: inherit;
   }
+  /* In a label, too, as high as the button beside it. */
+  input,
+  select {
+    font-size: 1rem;
+  }
   button {
     background: var(--surface-2);
     border: 1px solid var(--line);
@@ -96,6 +101,9 @@ export const controls = css`
     flex-wrap: wrap;
     gap: 0.5rem;
     align-items: center;
+  }
+  .intro {
+    margin: -0.5rem 0 0;
   }
   .muted {
     color: var(--muted);

@@ -1,4 +1,4 @@
-/** Tokens of a canvas, in place: a node for each position, so that nothing but what changes is drawn anew. */
+/** The tokens of a canvas, one node for each position, so that only changes are drawn. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { classMap } from "lit/directives/class-map.js";
@@ -22,7 +22,7 @@ declare global {
   }
 }
 
-/** From 0 (as it should be) to 1; null where nothing is known. */
+/** From 0 (no colour) to 1 (full colour); null if unknown. */
 export function levelOf(token: Token, colouring: Colouring, clock: number): number | null {
   switch (colouring) {
     case "confidence":
@@ -47,7 +47,7 @@ export class CanvasElement extends LitElement {
   @property({ type: Boolean }) interactive = false;
   /** The first of the chosen positions, and the one after the last. */
   @property({ attribute: false }) chosen: readonly [number, number] | null = null;
-  /** Positions that stay. */
+  /** Pinned positions. */
   @property({ attribute: false }) pinned: ReadonlySet<number> = new Set();
   @property() label = "Canvas";
   /** Where the arrow keys are. */
@@ -67,7 +67,7 @@ export class CanvasElement extends LitElement {
       .token {
         border-radius: 3px;
         background: color-mix(in oklab, var(--warm) calc(var(--level, 0) * 55%), transparent);
-        transition: background-color 120ms linear;
+        transition: background-color calc(var(--motion) * 120ms) linear;
       }
       .noise {
         color: color-mix(in oklab, var(--muted) 60%, transparent);
@@ -79,7 +79,9 @@ export class CanvasElement extends LitElement {
         outline: 2px solid var(--accent);
       }
       .revised {
-        animation: flash 700ms ease-out;
+        animation: flash calc(var(--motion) * 700ms) ease-out;
+        text-decoration: underline
+          color-mix(in oklab, currentcolor calc((1 - var(--motion)) * 100%), transparent);
       }
       .interactive .token {
         cursor: pointer;
@@ -93,20 +95,11 @@ export class CanvasElement extends LitElement {
           color: var(--on-accent);
         }
       }
-      @media (prefers-reduced-motion: reduce) {
-        .token {
-          transition: none;
-        }
-        .revised {
-          animation: none;
-          text-decoration: underline;
-        }
-      }
     `,
   ];
 
   override render() {
-    // No space of the template may stand in the text.
+    // The template must not add spaces to the text.
     // prettier-ignore
     return html`<div
       part="text"

@@ -32,12 +32,12 @@ export class ChartElement extends LitElement {
   @property() unit = "";
   /** What it shows, in words. */
   @property() says = "";
-  /** What stands along the bottom: seconds, or whatever `label` makes of it. */
+  /** Unit of the x axis; `label` formats its values. */
   @property({ attribute: false }) at: readonly number[] = [];
   @property({ attribute: false }) lines: readonly Line[] = [];
   @property({ attribute: false }) label: (at: number) => string = (at) => short(at);
   @property() along = "seconds";
-  /** Whether its steps along the bottom are doublings. */
+  /** Whether the x axis doubles from tick to tick. */
   @property({ type: Boolean }) doubling = false;
   @property({ attribute: false }) top: number | null = null;
   @query(".plot") private place!: HTMLElement;
@@ -126,7 +126,7 @@ export class ChartElement extends LitElement {
   private options(): uPlot.Options {
     const colours = getComputedStyle(this);
     const of = (name: string) => colours.getPropertyValue(name).trim();
-    // A canvas does not know light-dark(); an element's colour is what it comes to.
+    // A canvas does not support light-dark(), so an element computes the colour.
     const resolve = (name: string) => {
       this.place.style.color = of(name);
       return getComputedStyle(this.place).color;
@@ -158,16 +158,18 @@ export class ChartElement extends LitElement {
       series,
       bands,
       scales: {
-        // Their constant enum has no value where modules are compiled one by one.
+        // uPlot's const enum is unavailable with isolated modules.
         // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
-        x: this.doubling ? { time: false, distr: 3, log: 2 } : { time: false },
+        x: this.doubling
+          ? { time: false, distr: 3, log: 2 }
+          : { time: false, range: (_, low, high) => (this.at.length < 2 ? [-60, 0] : [low, high]) },
         y: { range: (_, __, high) => [0, top ?? (high > 0 ? high * 1.1 : 1)] },
       },
       axes: [
         {
           ...axis,
           size: 24,
-          // What is too close together comes as null.
+          // Ticks too close together are null.
           values: (_, splits: (number | null)[]) => splits.map((at) => (at === null ? "" : this.label(at))),
           ...(this.doubling ? { splits: () => [...this.at] } : {}),
         },
@@ -240,7 +242,7 @@ function cell({ values, low, high }: Line, i: number): string {
   return short(values[i] ?? null) + range;
 }
 
-/** Canvases are drawn in the colours of a theme, and have to be told when it changes. */
+/** Charts are drawn in a theme's colours, so they redraw when it changes. */
 const themes = new Set<() => void>();
 new MutationObserver(() => themes.forEach((redraw) => redraw())).observe(document.documentElement, {
   attributes: true,

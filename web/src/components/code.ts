@@ -1,4 +1,4 @@
-/** CodeMirror as our pages have it. Whoever imports this brings about 150 KB, so pages that need it are loaded lazily. */
+/** CodeMirror as our pages use it. Importing this adds about 150 KB, so pages that need it are loaded lazily. */
 import { defaultKeymap, history, historyKeymap, insertNewlineAndIndent } from "@codemirror/commands";
 import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import {
@@ -82,7 +82,7 @@ export function codeEditor(options: {
     parent: options.parent,
     root: options.root,
   });
-  // What scrolls can be scrolled by keys.
+  // Scrollable with keys.
   editor.scrollDOM.tabIndex = 0;
   return editor;
 }
@@ -164,7 +164,7 @@ const exactLineEnds: Extension = [
   }),
 ];
 
-/** Marks stretches of the text with a class, until it is told otherwise. */
+/** Marks ranges of the text with a class, until the next call. */
 export function marker(className: string): {
   set: (view: EditorView, spans: readonly Span[]) => void;
   extension: Extension;

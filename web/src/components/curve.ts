@@ -1,4 +1,4 @@
-/** Score against steps, asked live. */
+/** Score against steps, measured live. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { api } from "../core/api";
@@ -124,7 +124,7 @@ export class CurveElement extends LitElement {
       </form>
       ${
         this.cards.length === 0
-          ? html`<p class="muted">No model of this server knows the task and takes a cap on its steps.</p>`
+          ? html`<p class="muted">No model on this server knows the task and takes a cap on its steps.</p>`
           : nothing
       }
       ${

@@ -1,4 +1,4 @@
-/** The form of a schema: a control for each value, hazy while it is being written, with what is wrong beside it. */
+/** The form of a schema: a control for each value, blurred while uncertain, with its problems. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
@@ -17,12 +17,12 @@ declare global {
   }
 }
 
-/** Sends `sf-value` when a person writes, and `sf-pin` when a value is to stay, or not to any more. */
+/** Sends `sf-value` when a person edits a value, and `sf-pin` to pin or unpin it. */
 @customElement("sf-form")
 export class FormElement extends LitElement {
   @property({ attribute: false }) field: Field | null = null;
   @property({ attribute: false }) value: unknown = undefined;
-  /** Pointers of the values that stay. */
+  /** JSON pointers of pinned values. */
   @property({ attribute: false }) pinned: ReadonlySet<string> = new Set();
   @property({ attribute: false }) problems: readonly Problem[] = [];
   /** How sure the model is of values, by pointer. */
@@ -61,7 +61,7 @@ export class FormElement extends LitElement {
         flex: 1;
         opacity: calc(0.35 + 0.65 * var(--certainty, 1));
         filter: blur(calc(1.2px * (1 - var(--certainty, 1))));
-        transition: opacity 100ms;
+        transition: opacity calc(var(--motion) * 100ms);
       }
       .line > .pinned {
         border-color: var(--accent);
@@ -161,7 +161,7 @@ export class FormElement extends LitElement {
           class="pin"
           aria-pressed=${String(isPinned)}
           aria-label=${`Pin ${field.name}`}
-          title=${isPinned ? "It stays; press to let it change" : "Let it stay"}
+          title=${isPinned ? "Pinned; click to unpin" : "Pin this value"}
           ?disabled=${this.readonly || value === undefined}
           @click=${() =>
             this.dispatchEvent(

@@ -1,4 +1,4 @@
-/** Text that is proposed where you write: Tab takes it, Escape refuses it, and writing on forgets it. */
+/** Ghost text: Tab accepts it, Escape dismisses it, and typing replaces it. */
 import { Prec, StateEffect, StateField, type Extension } from "@codemirror/state";
 import {
   Decoration,
@@ -71,7 +71,7 @@ function refuse(view: EditorView): boolean {
 }
 
 /**
- * Proposals after each pause in writing.
+ * Proposals after each pause in typing.
  *
  * `propose` gets what is before and behind the cursor; an empty text proposes nothing. `onProposal` is told what is shown.
  */

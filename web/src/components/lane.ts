@@ -14,8 +14,8 @@ declare global {
 
 const MEANINGS: Record<Lane["status"], string> = {
   ready: "ready",
-  running: "under way",
-  done: "at the end",
+  running: "running",
+  done: "finished",
   stopped: "stopped",
   failed: "failed",
 };
@@ -32,7 +32,7 @@ export class LaneElement extends LitElement {
   @property({ attribute: false }) judge: Judge | null = null;
   /** Milliseconds of its clock. */
   @property({ type: Number }) clock = 0;
-  /** Whether it shows what was there at its clock; otherwise what is there now. */
+  /** Whether it shows the state at `at`; otherwise the current state. */
   @property({ type: Boolean }) replayed = false;
   /** Milliseconds of the whole track. */
   @property({ type: Number }) scale = 1;
@@ -163,7 +163,7 @@ export class LaneElement extends LitElement {
     const isCommitted = !this.replayed || this.clock >= (lane.firstMs ?? Infinity);
     return [
       ["first committed", duration(isCommitted ? lane.firstMs : null)],
-      ["to the end", duration(atEnd && lane.status === "done" ? lane.endMs : null)],
+      ["total", duration(atEnd && lane.status === "done" ? lane.endMs : null)],
       ["steps", atEnd || !lane.isCanvas ? number(usage.denoising_steps) : String(steps)],
       ["forward passes", number(usage.forward_passes)],
       ["positions", number(usage.positions_computed)],
@@ -178,7 +178,7 @@ export class LaneElement extends LitElement {
     if (lane.error !== null) return html`<p class="verdict error">${lane.error}</p>`;
     if (!atEnd) return html`<p class="verdict"></p>`;
     if (lane.status === "stopped") return html`<p class="verdict muted">Stopped.</p>`;
-    if (judge === null || lane.isRight === null) return html`<p class="verdict muted">No judge.</p>`;
+    if (judge === null || lane.isRight === null) return html`<p class="verdict muted">Not checked.</p>`;
     const path = lane.claims.map((claim) => (claim === null ? "no answer" : shorten(claim))).join(" → ");
     const truth = judge.truth === null ? "" : ` It is ${judge.truth}.`;
     return lane.isRight

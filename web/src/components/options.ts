@@ -1,25 +1,22 @@
-/** The options of a request, as far as its model knows them. */
-import { css, html, LitElement } from "lit";
+/** The options of a request, with the limits and samplers of its model. */
+import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import type { ModelCard } from "../core/protocol";
 import type { Options } from "../core/share";
 import { controls } from "./base";
 
-export const SAMPLERS = ["entropy", "confidence", "margin", "threshold", "random", "edit", "ancestral"];
-
 interface Field {
   name: Exclude<keyof Options, "sampler">;
   label: string;
-  min: number;
   step: number;
-  own: (card: ModelCard) => number | null;
+  own?: (card: ModelCard) => number | null;
 }
 
 const FIELDS: readonly Field[] = [
-  { name: "steps", label: "Steps at most", min: 1, step: 1, own: ({ sfumato }) => sfumato.steps },
-  { name: "canvas_length", label: "Canvas", min: 1, step: 1, own: ({ sfumato }) => sfumato.canvas_length },
-  { name: "max_tokens", label: "Tokens at most", min: 1, step: 1, own: ({ sfumato }) => sfumato.max_tokens },
-  { name: "temperature", label: "Temperature", min: 0, step: 0.1, own: () => null },
+  { name: "steps", label: "Max. steps", step: 1, own: ({ sfumato }) => sfumato.steps },
+  { name: "canvas_length", label: "Canvas length", step: 1, own: ({ sfumato }) => sfumato.canvas_length },
+  { name: "max_tokens", label: "Max. tokens", step: 1, own: ({ sfumato }) => sfumato.max_tokens },
+  { name: "temperature", label: "Temperature", step: 0.1 },
 ];
 
 declare global {
@@ -61,19 +58,25 @@ export class OptionsElement extends LitElement {
   override render() {
     const { card } = this;
     if (card === null) return html``;
+    const { sampler, samplers, limits } = card.sfumato;
     return html`<div class="fields">
-      ${FIELDS.map(({ name, label, min, step, own }) => {
-        return html`<label
+      ${FIELDS.map(({ name, label, step, own }) => {
+        const [low, high] = limits[name] ?? [];
+        return html`<label title=${low === undefined || high === undefined ? nothing : `${low} to ${high}`}
           >${label}
           <input
             type="number"
-            min=${min}
+            min=${low ?? nothing}
+            max=${high ?? nothing}
             step=${step}
-            placeholder=${own(card) ?? "its own"}
+            ?disabled=${low !== undefined && low === high}
+            placeholder=${own?.(card) ?? "default"}
             .value=${String(this.options[name] ?? "")}
             @change=${(event: Event) => {
               const { value, valueAsNumber } = event.target as HTMLInputElement;
-              this.set(name, value === "" || Number.isNaN(valueAsNumber) ? undefined : valueAsNumber);
+              const isEmpty = value === "" || Number.isNaN(valueAsNumber);
+              const fitting = Math.min(high ?? Infinity, Math.max(low ?? -Infinity, valueAsNumber));
+              this.set(name, isEmpty ? undefined : fitting);
             }}
         /></label>`;
       })}
@@ -85,8 +88,10 @@ export class OptionsElement extends LitElement {
             this.set("sampler", value === "" ? undefined : value);
           }}
         >
-          <option value="" ?selected=${this.options.sampler === undefined}>its own</option>
-          ${SAMPLERS.map(
+          <option value="" ?selected=${this.options.sampler === undefined}>
+            ${sampler === null ? "default" : `default (${sampler})`}
+          </option>
+          ${samplers.map(
             (name) => html`<option value=${name} ?selected=${name === this.options.sampler}>${name}</option>`,
           )}
         </select></label

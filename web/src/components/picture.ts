@@ -1,4 +1,4 @@
-/** A picture, or the place that is held for it. */
+/** A picture, or its placeholder. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { noteOf } from "../core/forum";
@@ -11,7 +11,7 @@ declare global {
   }
 }
 
-/** Sends `sf-again` where it is to be made once more. */
+/** Sends `sf-again` to request it again. */
 @customElement("sf-picture")
 export class PictureElement extends LitElement {
   /** What it is of. */
@@ -48,16 +48,11 @@ export class PictureElement extends LitElement {
         height: 100%;
         object-fit: cover;
         display: block;
-        animation: come 400ms ease-out;
+        animation: come calc(var(--motion) * 400ms) ease-out;
       }
       @keyframes come {
         from {
           opacity: 0;
-        }
-      }
-      @media (prefers-reduced-motion: reduce) {
-        img {
-          animation: none;
         }
       }
       figcaption {

@@ -1,4 +1,4 @@
-/** Pictures that come late: asked for by slots of a canvas, and followed until they are there. */
+/** Pictures that arrive late: requested for slots of a canvas, and followed until they are ready. */
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import { applyEvent, emptyView } from "../core/canvas";
@@ -25,7 +25,7 @@ export class Pictures implements ReactiveController {
     this.stopping.abort();
   }
 
-  /** As it stands; undefined where nothing is known of it yet. */
+  /** Its state; undefined if not known yet. */
   find({ canvas, slot }: Picture): Asset | undefined {
     return this.assets.get(keyOf(canvas, slot));
   }

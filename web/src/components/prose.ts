@@ -1,4 +1,4 @@
-/** A text that forms where it stands, or is there with its links, or is missing and says why; it can be written by hand. */
+/** A paragraph: being written, complete with links, or missing and saying why. It can be edited by hand. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import type { CanvasView } from "../core/canvas";
@@ -33,7 +33,7 @@ export class ProseElement extends LitElement {
   @property() problem = "";
   /** Whether it is code, or figures. */
   @property({ type: Boolean, reflect: true }) code = false;
-  /** Whether there is a model that writes. */
+  /** Whether a model can write it. */
   @property({ type: Boolean }) able = false;
   @state() private isByHand = false;
   @query("textarea") private field!: HTMLTextAreaElement | null;
@@ -137,7 +137,7 @@ export class ProseElement extends LitElement {
   }
 
   private forming(draft: CanvasView | null) {
-    // What is to be written anew stays until there is a first word.
+    // The old text stays until the first new word.
     if (draft === null || draft.tokens.length === 0) {
       return html`<p class="waiting" aria-busy="true">${this.text === "" ? "Writing …" : this.text}</p>`;
     }

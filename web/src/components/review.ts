@@ -12,7 +12,7 @@ import { EditorView } from "@codemirror/view";
 
 const LABELS = { accept: "Accept", reject: "Refuse" };
 
-/** Accepts the change at a place. The package's own command loses the CR of lines that end in CR LF. */
+/** Accepts the change at a position. The package's own command loses the CR of lines that end in CR LF. */
 export function acceptChange(view: EditorView, at = view.state.selection.main.head): boolean {
   const { state } = view;
   const chunk = getChunks(state)?.chunks.find(({ fromB, endB }) => fromB <= at && at <= endB);
@@ -27,7 +27,7 @@ export function acceptChange(view: EditorView, at = view.state.selection.main.he
   return true;
 }
 
-/** The part of an editor in which changes are looked at. */
+/** Shows changes in an editor for review. */
 export class Review {
   private readonly place = new Compartment();
 
@@ -35,7 +35,7 @@ export class Review {
     return [this.place.of([]), theme];
   }
 
-  /** Shows what the editor's text changes in another one; how many changes there are. */
+  /** Shows how the editor's text differs from another, and returns the number of changes. */
   begin(view: EditorView, before: string): number {
     const merge = unifiedMergeView({
       original: Text.of(before.split("\n")),
@@ -56,7 +56,7 @@ export class Review {
     view.dispatch({ effects: this.place.reconfigure([]) });
   }
 
-  /** Changes that are not decided on. */
+  /** Changes that are neither accepted nor refused. */
   count(view: EditorView): number {
     return getChunks(view.state)?.chunks.length ?? 0;
   }

@@ -1,4 +1,4 @@
-/** The revisions of a canvas, the newest first; each but the newest can be asked for again. */
+/** The revisions of a canvas, newest first; older ones can be restored. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
@@ -18,7 +18,7 @@ declare global {
 
 @customElement("sf-revisions")
 export class RevisionsElement extends LitElement {
-  /** In the order in which they came. */
+  /** Oldest first. */
   @property({ attribute: false }) revisions: readonly Revision[] = [];
   @property({ type: Boolean }) disabled = false;
 
@@ -51,8 +51,7 @@ export class RevisionsElement extends LitElement {
   ];
 
   override render() {
-    if (this.revisions.length === 0)
-      return html`<p class="muted">None yet: the first comes with the first change.</p>`;
+    if (this.revisions.length === 0) return html`<p class="muted">No revisions yet.</p>`;
     return html`<ol>
       ${repeat(
         this.revisions.toReversed(),

@@ -27,7 +27,7 @@ export class ScoreElement extends LitElement {
             <th scope="col">right</th>
             <th scope="col">first answer right</th>
             <th scope="col">first committed, median</th>
-            <th scope="col">to the end, median</th>
+            <th scope="col">total, median</th>
             <th scope="col">races</th>
           </tr>
         </thead>

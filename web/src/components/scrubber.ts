@@ -1,4 +1,4 @@
-/** A slider over steps, which plays by itself. */
+/** A slider over steps that can play. */
 import { css, html, LitElement } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { remember, remembered } from "../core/preferences";
@@ -99,7 +99,7 @@ export class ScrubberElement extends LitElement {
         ${sign}
       </button>`;
     return html`<div class="row">
-      ${step(-this.count, "|◀", "First step")} ${step(-1, "◀", "Step back")}
+      ${step(-this.count, "|◀", "First step")} ${step(-1, "◀", "Previous step")}
       <button
         aria-label=${this.playing === 0 ? "Play" : "Pause"}
         title=${this.playing === 0 ? "Play" : "Pause"}
@@ -108,7 +108,7 @@ export class ScrubberElement extends LitElement {
       >
         ${this.playing === 0 ? "▶" : "⏸"}
       </button>
-      ${step(1, "▶|", "Step on")}
+      ${step(1, "▶|", "Next step")}
       <input
         type="range"
         aria-label="Step"
@@ -124,7 +124,7 @@ export class ScrubberElement extends LitElement {
       <output class="figures"
         >${this.count === 0 ? "no steps" : `step ${this.at + 1} of ${this.count}`}</output
       >
-      <select aria-label="Steps a second" @change=${this.changeSpeed}>
+      <select aria-label="Steps per second" @change=${this.changeSpeed}>
         ${SPEEDS.map((speed) => html`<option value=${speed} ?selected=${speed === this.speed}>${speed}/s</option>`)}
       </select>
     </div>`;

@@ -1,4 +1,4 @@
-/** A text in an editor, and what is done to it: by hand, by the model, and back again. */
+/** A text in an editor: edits by hand, rewrites by the model, undo. */
 import { undo, undoDepth } from "@codemirror/commands";
 import { Annotation, Compartment, EditorState, Text, Transaction, type Extension } from "@codemirror/state";
 import { EditorView, type ViewUpdate } from "@codemirror/view";
@@ -43,7 +43,7 @@ export class EditingSession {
   private readonly noise = marker("cm-noise");
   private readonly readOnly = new Compartment();
 
-  /** `opened` is the text before anything was done to it. */
+  /** `opened` is the text before any change. */
   constructor(
     private readonly host: SessionHost,
     private opened: string,
@@ -76,7 +76,7 @@ export class EditingSession {
     this.editor = editor;
   }
 
-  /** Ends what is in work. */
+  /** Stops work in progress. */
   close(): void {
     clearTimeout(this.syncing);
     this.stopping.abort();
@@ -90,7 +90,7 @@ export class EditingSession {
     this.forget(text);
   }
 
-  /** Another model goes on with the text, on a canvas of its own. */
+  /** Continues with another model, on a canvas of its own. */
   changeModel(model: string): void {
     if (this.document !== null && this.document.model !== model) this.forget();
   }
@@ -110,7 +110,7 @@ export class EditingSession {
     this.show({ status: text, isRefusal });
   }
 
-  /** One thing after another; what goes wrong is said. */
+  /** Runs one task at a time; errors are shown. */
   inTurn(work: () => Promise<unknown>): void {
     this.working = this.working.then(work).catch(async (error: unknown) => {
       if (error instanceof Stale) {
@@ -119,7 +119,7 @@ export class EditingSession {
         await this.listRevisions();
       } else if (error instanceof ApiError && error.detail.code === "canvas_not_found") {
         this.forget();
-        this.tell("The server has no such text any more; what you see is kept as a new one.", true);
+        this.tell("The server no longer has this text; what you see is kept there as a new one.", true);
         return;
       }
       this.tell(sentenceOf(error), true);
@@ -130,7 +130,7 @@ export class EditingSession {
     this.show({ revisions: (await this.document?.revisions()) ?? [] });
   }
 
-  /** Tells the server what was written by hand; the first time, the text as it was opened goes before it. */
+  /** Sends hand edits to the server; the first time, the opened text before them. */
   private async sync(): Promise<ServerDocument> {
     clearTimeout(this.syncing);
     if (this.document === null) {
@@ -144,7 +144,7 @@ export class EditingSession {
     return this.document;
   }
 
-  /** Shows a text of the server's; what stays is not touched. */
+  /** Shows the server's text, changing only what differs. */
   private take(text: string): void {
     const change = difference(this.text, text);
     if (change !== null) this.dispatch([change]);
@@ -237,9 +237,9 @@ export class EditingSession {
       );
     } else if (result.finish_reason === "unsure") {
       const certainty = (result.certainty ?? 0).toFixed(1);
-      const hint = this.state.numSelected > 0 ? "select another place" : "select the place that is wrong";
+      const hint = this.state.numSelected > 0 ? "select something else" : "select what is wrong";
       this.tell(`Not sure enough (${certainty} nats), so nothing was written; ${hint}.`, true);
-    } else this.tell("The model would leave it as it is.");
+    } else this.tell("The model would not change anything.");
   }
 
   endReview(): void {
@@ -247,7 +247,7 @@ export class EditingSession {
     this.show({ mode: "idle" });
     this.review.end(this.editor);
     if (this.document?.text === this.text) this.tell("Accepted.");
-    else this.inTurn(() => this.sync().then(() => this.tell("What you refused is as it was.")));
+    else this.inTurn(() => this.sync().then(() => this.tell("The changes you refused are undone.")));
     this.editor.focus();
   }
 
@@ -295,7 +295,7 @@ export class EditingSession {
   private onUpdate(update: ViewUpdate): void {
     const numSelected = update.state.selection.ranges.filter(({ empty }) => !empty).length;
     if (numSelected !== this.state.numSelected) this.show({ numSelected });
-    // Not while the editor is at work on this very update.
+    // Not during this update itself.
     if (this.state.mode === "review" && this.review.count(update.view) === 0)
       queueMicrotask(() => this.endReview());
     if (!update.transactions.some((each) => each.docChanged && each.annotation(fromServer) !== true)) return;

@@ -45,7 +45,7 @@ export class TalkElement extends LitElement {
         void this.read(new Blob(parts, { type: this.recorder?.mimeType ?? "" }));
       });
       this.recorder.start();
-      // The button was let go of while the browser asked.
+      // The button was released while the browser asked for permission.
       if ((this.mode as string) === "idle") this.recorder.stop();
     } catch {
       this.mode = "idle";
@@ -64,7 +64,7 @@ export class TalkElement extends LitElement {
     const form = new FormData();
     form.append("file", recording, "command.webm");
     form.append("model", "whisper-1");
-    // What writes the screens reads English.
+    // The model that writes screens reads English.
     form.append("language", "en");
     if (this.hint !== "") form.append("prompt", this.hint);
     try {

@@ -1,10 +1,10 @@
-/** What is known of some tokens, and what can be done to them. */
+/** Details of the selected tokens, and actions on them. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { historyOf, type Token } from "../core/canvas";
 import { controls } from "./base";
 
-/** What is wanted of the chosen tokens. */
+/** An action on the selected tokens. */
 export type TokenAction =
   | { kind: "pin" }
   | { kind: "renoise" }
@@ -90,7 +90,7 @@ export class TokenPanelElement extends LitElement {
     const text = this.tokens.map((token) => token.text).join("");
     return html`<section
       class="card"
-      aria-label="Chosen tokens"
+      aria-label="Selected tokens"
       @keydown=${(event: KeyboardEvent) => event.key === "Escape" && this.send({ kind: "close" })}
     >
       <header>
@@ -115,11 +115,11 @@ export class TokenPanelElement extends LitElement {
               <form @submit=${this.write}>
                 <input
                   name="text"
-                  aria-label="Write instead"
-                  placeholder="Write instead …"
+                  aria-label="Replace with"
+                  placeholder="Replace with …"
                   autocomplete="off"
                 />
-                <button>Put in</button>
+                <button>Replace</button>
               </form>
             </div>`
           : nothing
@@ -138,7 +138,7 @@ export class TokenPanelElement extends LitElement {
       ${
         others.length > 0
           ? html`<div>
-              <p class="muted">What else could stand here:</p>
+              <p class="muted">Alternatives:</p>
               <div class="others">
                 ${others.map(
                   ({ token: other, logprob }) =>

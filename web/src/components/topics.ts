@@ -1,4 +1,4 @@
-/** The way into an app about topics: a field for one, some to begin with, and those that were kept. */
+/** The start of an app about topics: a field, examples, and the topics kept on this device. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { isFieldKey } from "../core/keys";
@@ -15,7 +15,7 @@ declare global {
   }
 }
 
-/** Goes to the address of a topic that is asked for; sends `sf-forget` with one that is to be kept no more. */
+/** Opens the topic asked for; sends `sf-forget` with a topic to delete. */
 @customElement("sf-topics")
 export class TopicsElement extends LitElement {
   /** Such as "/encyclopedia". */

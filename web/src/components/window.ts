@@ -1,4 +1,4 @@
-/** A window: it is moved by its bar, resized by its corner, and by keys as well. */
+/** A window: moved by its bar, resized by its corner, both also by keys. */
 import { css, html, LitElement } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { controls } from "./base";
@@ -67,8 +67,13 @@ export class WindowElement extends LitElement {
         padding: 0.05rem 0.5rem;
       }
       .inside {
+        display: flex;
+        flex-direction: column;
         overflow: auto;
         min-height: 0;
+      }
+      ::slotted(sf-screen) {
+        flex: 1 0 auto;
       }
       .corner {
         position: absolute;

@@ -1,4 +1,4 @@
-/** What models write into a page: who is asked, what is in work, and how it is stopped. */
+/** What models write into a page: which model is asked, what is in progress, and how to stop it. */
 import { html, nothing, type ReactiveController, type ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import type { CanvasView } from "../core/canvas";
@@ -15,16 +15,16 @@ import { prose, writers } from "../core/prose";
 import type { ModelCard } from "../core/protocol";
 import { announce, messageOf } from "../core/say";
 
-/** Browsers open six connections to a server; pictures and what else is asked want some of them. */
+/** Browsers open six connections to a server; pictures and other requests need some of them. */
 const AT_ONCE = 3;
 
 export interface Job {
-  /** Where it will stand; no other place has it. */
+  /** Its place in the page; unique. */
   readonly id: string;
   /** For screen readers, such as "History". */
   readonly name: string;
   readonly prompt: string;
-  /** Who is asked, if it is not the writer. */
+  /** The model to ask, if not the writer. */
   readonly card?: ModelCard | undefined;
   readonly take: (text: string, by: string) => void;
 }
@@ -104,7 +104,7 @@ export class Writing implements ReactiveController {
     }
   }
 
-  /** Has things written, a few at a time; it is over when all are there, have failed or were stopped. Throws nothing. */
+  /** Runs jobs, a few at a time, until all are done, have failed or were stopped. Throws nothing. */
   async write(jobs: readonly Job[]): Promise<void> {
     const signal = this.signal();
     const left = jobs.filter(({ id }) => !this.drafts.has(id));
@@ -145,7 +145,7 @@ export class Writing implements ReactiveController {
     this.host.requestUpdate();
   }
 
-  /** Who writes what, to be chosen where there is a choice, and the way to stop it. */
+  /** Selects of the models, where there is a choice, and a stop button. */
   controls(lines: string) {
     if (this.cards === null) return nothing;
     const able = writers(this.cards);

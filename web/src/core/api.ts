@@ -1,4 +1,4 @@
-/** The server, as its API shows it. Nothing in the studio asks it otherwise. */
+/** The server's API, through which all of the studio goes. */
 import type {
   CanvasBody,
   CanvasEvent,
@@ -12,7 +12,7 @@ import type {
 } from "./protocol";
 import { serverEvents } from "./sse";
 
-/** A refusal, or no answer at all; then the status is 0. */
+/** A refusal, or with status 0, no answer at all. */
 export class ApiError extends Error {
   override name = "ApiError";
 
@@ -24,7 +24,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What a card leaves out of a model behind another server. */
+/** Defaults for what the card of a remote model leaves out. */
 const UNKNOWN: Omit<ModelCard, "id"> = {
   context_length: null,
   capabilities: [],
@@ -33,6 +33,9 @@ const UNKNOWN: Omit<ModelCard, "id"> = {
     noise: null,
     canvas_length: 1,
     steps: null,
+    sampler: null,
+    samplers: [],
+    limits: {},
     max_tokens: null,
     tasks: [],
     kinds: [],
@@ -43,7 +46,7 @@ const UNKNOWN: Omit<ModelCard, "id"> = {
 const RETRY_AFTER_MS = [50, 100, 300, 1000, 1000, 2000, 3000, 3000];
 
 export class Api {
-  /** Asks for a key; what was refused is sent again with what it returns. */
+  /** Asks for a key; the refused request is sent again with it. */
   askForKey: () => Promise<string | null> = () => Promise.resolve(null);
   private asking: Promise<string | null> | null = null;
 
@@ -55,10 +58,11 @@ export class Api {
 
   async models(): Promise<ModelCard[]> {
     const { data } = await this.json<{ data: (Partial<ModelCard> & { id: string })[] }>("GET", "/v1/models");
-    return data.map((card) => ({ ...UNKNOWN, ...card }));
+    // The card of a remote model may leave anything out.
+    return data.map((card) => ({ ...UNKNOWN, ...card, sfumato: { ...UNKNOWN.sfumato, ...card.sfumato } }));
   }
 
-  /** Begins canvases, which live on without a reader; `follow` tells what becomes of them. */
+  /** Starts canvases, which continue without a reader; `follow` reads their events. */
   async createCanvases(body: CanvasRequest): Promise<CanvasBody[]> {
     const made = await this.json<CanvasBody | { data: CanvasBody[] }>("POST", "/v1/canvas", {
       ...body,
@@ -77,12 +81,12 @@ export class Api {
     return this.json("GET", `/v1/canvas/${id}`);
   }
 
-  /** Changes a canvas; the answer comes when its next revision is there. */
+  /** Changes a canvas; resolves with its next revision. */
   edit(id: string, body: EditRequest, signal?: AbortSignal): Promise<CanvasBody> {
     return this.json("POST", `/v1/canvas/${id}/edits`, body, signal);
   }
 
-  /** Has a picture made, for a slot of a canvas; the canvas's events tell when it is there. */
+  /** Requests a picture for a slot of a canvas; the canvas's events say when it is ready. */
   async addPicture(id: string, picture: { slot: string; prompt: string; size: string }): Promise<void> {
     await this.json("POST", `/v1/canvas/${id}/assets`, picture);
   }
@@ -95,7 +99,7 @@ export class Api {
     return (await this.json<{ data: Revision[] }>("GET", `/v1/canvas/${id}/revisions`)).data;
   }
 
-  /** Ends what is being done to a canvas, and forgets it. */
+  /** Cancels work on a canvas, and deletes it. */
   async deleteCanvas(id: string): Promise<void> {
     await this.json("DELETE", `/v1/canvas/${id}`);
   }
@@ -120,7 +124,7 @@ export class Api {
           const event = JSON.parse(data) as CanvasEvent;
           const isWhole = event.type === "canvas.snapshot";
           if (after !== undefined && (isWhole ? event.seq < after : event.seq <= after)) continue;
-          // Something is missing: from where we are, once more.
+          // Events are missing: reconnect from here.
           if (!isWhole && after !== undefined && event.seq > after + 1) {
             throw new ApiError(0, { message: "events are missing" });
           }
@@ -143,7 +147,7 @@ export class Api {
     }
   }
 
-  /** A canvas from its first step on, for as long as somebody reads it. Nothing of it is missed, nor taken up again. */
+  /** A canvas from its first step, for as long as it is read. A broken connection is not resumed. */
   async *stream(body: Omit<CanvasRequest, "n">, signal?: AbortSignal): AsyncGenerator<CanvasEvent> {
     const response = await this.request("POST", "/v1/canvas", { ...body, stream: true }, signal);
     if (response.body === null) return;
@@ -197,7 +201,7 @@ export class Api {
       throw new ApiError(0, { message: "the server cannot be reached; is it running?" });
     }
     if (response.ok) return response;
-    // Of requests that are refused together, the first asks; one that comes back later finds the key given.
+    // Of requests refused together, only the first asks; later ones find the new key.
     if (response.status === 401 && (this.key !== key || (await this.newKey()) !== null)) {
       return this.request(method, path, body, signal);
     }

@@ -2,7 +2,7 @@
 import { Offsets } from "./offsets";
 import type { Asset, CanvasEvent, CanvasStatus, Ending, PositionState, Span, TokenLogprob } from "./protocol";
 
-/** What stands at one position, and what stood there. */
+/** The token at one position, and its history. */
 export interface Token {
   readonly text: string;
   readonly state: PositionState | "committed";
@@ -10,7 +10,7 @@ export interface Token {
   readonly confidence: number | null;
   /** In nats. */
   readonly entropy: number | null;
-  /** The step at which its text came to stand here. */
+  /** The step at which its text last changed. */
   readonly since: number;
   /** How often its text changed after it had been accepted. */
   readonly revisions: number;
@@ -137,7 +137,7 @@ export function applyEvent(view: CanvasView, event: CanvasEvent): CanvasView {
         if (token !== undefined) {
           const revisions = token.revisions + (state === "revised" && token.since === clock ? 1 : 0);
           const [confidence, entropy] = [event.confidence[i] ?? null, event.entropy?.[i] ?? null];
-          // What stands there before the first step is noise that nobody wrote.
+          // Before the first step there is only noise.
           const history = event.step === 0 ? [] : token.history;
           tokens[view.committed + i] = { ...token, state, confidence, entropy, revisions, history };
         }

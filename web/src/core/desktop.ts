@@ -3,10 +3,16 @@ import type { Place } from "../components/window";
 import { go, noSteps, push, type Steps } from "./steps";
 import { PageError, parse, toText, type Component } from "../ui/tree";
 
+/** Apps of the desktop itself; each other one is written by a model. */
+export type OwnKind = "files" | "terminal" | "settings" | "file";
+
 export interface App {
   readonly name: string;
-  /** What its first screen is asked for with. */
+  /** What its first screen is asked for with; empty for an app of the desktop itself. */
   readonly sentence: string;
+  readonly own?: OwnKind;
+  /** Of the file that it shows. */
+  readonly path?: string;
 }
 
 export interface Win {
@@ -25,6 +31,12 @@ export interface Desktop {
   readonly windows: readonly Win[];
   readonly next: number;
 }
+
+export const OWN_APPS: readonly App[] = [
+  { name: "Files", sentence: "", own: "files" },
+  { name: "Terminal", sentence: "", own: "terminal" },
+  { name: "Settings", sentence: "", own: "settings" },
+];
 
 export const APPS: readonly App[] = [
   { name: "Moving", sentence: "a to-do list with eight items about moving house, three done" },
@@ -103,13 +115,14 @@ export function restored(kept: unknown): Desktop {
   let desktop = emptyDesktop();
   for (const each of Array.isArray(kept) ? (kept as unknown[]) : []) {
     const { app, place, isMinimised, page } = (each ?? {}) as Record<string, unknown>;
-    const { name, sentence } = (app ?? {}) as Partial<App>;
+    const { name, sentence, own, path } = (app ?? {}) as Partial<App>;
     const numbers = Object.values((place ?? {}) as Place);
     if (typeof name !== "string" || typeof sentence !== "string" || typeof page !== "string") continue;
     if (numbers.length !== 4 || !numbers.every(Number.isFinite)) continue;
     try {
       const id = desktop.next;
-      desktop = withPage(opened(desktop, { name, sentence }, 1000), id, parse(page));
+      const found = { name, sentence, ...(own && { own }), ...(path && { path }) };
+      desktop = withPage(opened(desktop, found, 1000), id, parse(page));
       desktop = changed(desktop, id, { place: place as Place, isMinimised: isMinimised === true });
     } catch (error) {
       if (!(error instanceof PageError)) throw error;

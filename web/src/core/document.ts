@@ -7,7 +7,7 @@ import { ApiError, type Api } from "./api";
 import { Offsets } from "./offsets";
 import type { CanvasBody, CanvasEvent, EditRequest, Revision, Span } from "./protocol";
 
-/** A part of a text, and what stands there from now on. */
+/** A replacement of a part of a text. */
 export interface Replacement {
   readonly from: number;
   readonly to: number;
@@ -21,7 +21,7 @@ export interface Task {
   readonly seed: number;
 }
 
-/** Another came in between: `text` is what the server has now. */
+/** Another edit came first; `text` is what the server has now. */
 export class Stale extends Error {
   override name = "Stale";
 
@@ -66,7 +66,7 @@ export class ServerDocument {
     return this.body.status === "running";
   }
 
-  /** Tells the server what was written by hand. */
+  /** Sends hand edits to the server. */
   async sync(text: string): Promise<void> {
     const change = difference(this.text, text);
     if (change === null) return;
@@ -110,7 +110,7 @@ export class ServerDocument {
     }
   }
 
-  /** Goes back to the revision before. */
+  /** Returns to the previous revision. */
   async undo(): Promise<void> {
     await this.change(() => this.api.undo(this.id, this.rev));
   }

@@ -4,7 +4,7 @@ import { linked, stemOf, topicOf, type Piece } from "./prose";
 export interface Section {
   readonly id: number;
   readonly heading: string;
-  /** Empty until somebody wrote it. */
+  /** Empty until written. */
   readonly text: string;
   /** A model, or "you". */
   readonly by: string;
@@ -18,10 +18,10 @@ export interface Article {
 }
 
 export const YOU = "you";
-/** The heading of what a model knows that was shown such questions. */
+/** The heading of an answer by a model that was trained on such questions. */
 export const ANSWER = "Answer";
 
-/** What a page may be made of: a heading of each group. */
+/** Headings to choose from: one of each group. */
 export const HEADINGS: readonly (readonly string[])[] = [
   ["In short", "What it is", "In a few words"],
   ["Origins", "History", "Beginnings", "Where it comes from"],
@@ -44,7 +44,7 @@ export function newArticle(topic: string, headings: readonly string[], outlinedB
   return { topic, outlinedBy, sections: headings.map((heading, id) => ({ id, heading, text: "", by: "" })) };
 }
 
-/** A page out of what was kept; null if that is none. */
+/** A stored page; null if it cannot be read. */
 export function readArticle(kept: unknown): Article | null {
   const { topic, outlinedBy, sections } = (kept ?? {}) as Record<string, unknown>;
   if (typeof topic !== "string" || typeof outlinedBy !== "string" || !Array.isArray(sections)) return null;
@@ -91,7 +91,7 @@ export function revisionPrompt(text: string, wish: string): string {
   return `${asked[said.toLowerCase()] ?? `Write this text again. ${topicOf(said)}`}: ${text}`;
 }
 
-/** Each section's text as pieces; a word is a link where it comes first, and what the page is about is none. */
+/** Each section's text as pieces. A word is a link only where it comes first, and never if it is the topic. */
 export function linksOf({ topic, sections }: Article): ReadonlyMap<number, readonly Piece[]> {
   const seen = new Set([topic, ...topic.split(/[^\p{L}\d]+/u)].map(stemOf));
   return new Map(
@@ -103,7 +103,7 @@ export function linksOf({ topic, sections }: Article): ReadonlyMap<number, reado
   );
 }
 
-/** Pages that a page leads to whatever is written on it: what it is a part of, and each of its parts. */
+/** Pages that a page always leads to: the one it is part of, and each of its parts. */
 export function furtherTopics({ topic, sections }: Article): string[] {
   const [whole = "", part] = topic.split(/: (.+)$/su);
   const parts = sections

@@ -1,6 +1,6 @@
-/** Files of the person's own, which go nowhere but to the server that the page came from. */
+/** The person's own files; they are sent only to the page's server. */
 
-/** A file's text, byte for byte: a mark of byte order stays. Throws an Error if it is no UTF-8. */
+/** A file's text, including a byte order mark. Throws an Error if it is not UTF-8. */
 export async function readText(file: File): Promise<string> {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await file.arrayBuffer());
@@ -9,13 +9,13 @@ export async function readText(file: File): Promise<string> {
   }
 }
 
-/** Has the browser save a file. */
+/** Downloads a file. */
 export function saveFile(name: string, content: BlobPart, type = "text/plain;charset=utf-8"): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([content], { type }));
   link.download = name;
   link.click();
-  // Not before the browser has begun to read it.
+  // Leave the browser time to start reading it.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 

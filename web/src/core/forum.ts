@@ -11,9 +11,9 @@ export interface Comment {
 export interface Post {
   readonly id: number;
   readonly title: string;
-  /** Who thought of the title. */
+  /** The author of the title. */
   readonly titleBy: string;
-  /** Empty until somebody wrote it. */
+  /** Empty until written. */
   readonly text: string;
   readonly by: string;
   readonly votes: number;
@@ -27,13 +27,13 @@ export interface Forum {
   readonly posts: readonly Post[];
   /** Of the next post or comment. */
   readonly next: number;
-  /** Where pictures hang. */
+  /** The canvas that holds its pictures. */
   readonly canvas: string | null;
 }
 
 export const YOU = "you";
 
-/** What posts may be about: a title of each group. */
+/** Titles to choose from: one of each group. */
 export const TITLES: readonly (readonly string[])[] = [
   ["Where to start?", "A question from a beginner", "What should I know first?"],
   ["What went wrong for me", "My worst mistake", "A warning"],
@@ -47,7 +47,7 @@ export function newForum(topic: string): Forum {
   return { topic, posts: [], next: 0, canvas: null };
 }
 
-/** A forum out of what was kept; null if that is none. */
+/** A stored forum; null if it cannot be read. */
 export function readForum(kept: unknown): Forum | null {
   const { topic, posts, next, canvas } = (kept ?? {}) as Record<string, unknown>;
   if (typeof topic !== "string" || typeof next !== "number" || !Array.isArray(posts)) return null;
@@ -69,7 +69,7 @@ function isComment(given: unknown): given is Comment {
 
 export type NewPost = Pick<Post, "title" | "titleBy" | "text" | "by">;
 
-/** With a post behind the others, or before them. */
+/** With a post added at the end, or at the beginning. */
 export function withPost(forum: Forum, post: NewPost, where: "first" | "last" = "last"): Forum {
   const made: Post = { ...post, id: forum.next, votes: 0, yourVote: 0, comments: [], picture: null };
   const posts = where === "first" ? [made, ...forum.posts] : [...forum.posts, made];

@@ -1,4 +1,4 @@
-/** Pages that stay on this device, by their topics, those seen last first. */
+/** Pages kept on this device by topic, the most recent first. */
 import { remember, remembered } from "./preferences";
 
 const MAX_KEPT = 100;
@@ -33,7 +33,7 @@ export class Kept<T> {
     remember(this.name, [{ topic, page }, ...others].slice(0, MAX_KEPT));
   }
 
-  /** What comes back puts it where it was. */
+  /** Returns a function that restores it. */
   forget(topic: string): () => void {
     const all = this.entries();
     remember(

@@ -11,7 +11,7 @@ function isTyping(event: KeyboardEvent): boolean {
     );
 }
 
-/** -1 for undo, 1 for redo, 0 for any other key. A field in which somebody types undoes by itself. */
+/** -1 for undo, 1 for redo, 0 for any other key. Text fields have their own undo. */
 export function undoKey(event: KeyboardEvent): -1 | 0 | 1 {
   const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
   if (!isUndo || isTyping(event)) return 0;

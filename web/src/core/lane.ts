@@ -113,7 +113,7 @@ export function frameAt(lane: Lane, atMs: number | null): Frame | undefined {
   return lane.frames.findLast((frame) => frame.atMs <= atMs) ?? lane.frames[0];
 }
 
-/** Tokens of the answer in a second of its whole time; null where nobody counted. */
+/** Tokens of the answer in a second of its whole time; null if they were not counted. */
 export function tokensPerSecond({ usage, endMs }: Lane): number | null {
   const { completion_tokens: count } = usage;
   return count === undefined || endMs === null || endMs === 0 ? null : (count * 1000) / endMs;

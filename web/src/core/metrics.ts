@@ -117,7 +117,7 @@ export const FIGURES: readonly Figure[] = [
     says: "prompt tokens that did not have to be computed",
     of: ratio("cached_tokens", "prompt_tokens", 100),
   },
-  { name: "In work", unit: "answers", says: "rows of the running batch", of: level("running") },
+  { name: "Running", unit: "answers", says: "rows of the running batch", of: level("running") },
   { name: "In the queue", unit: "answers", says: "answers that wait for a row", of: level("waiting") },
 ];
 

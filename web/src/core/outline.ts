@@ -1,4 +1,4 @@
-/** What a page will hold, before any of it is written: a line of each of several groups, or lines that a writer thinks of. */
+/** The outline of a page: one line of each of several groups, or lines that a language model writes. */
 import { answerOf } from "./answer";
 import type { Api } from "./api";
 import { textOf } from "./canvas";
@@ -9,7 +9,7 @@ export interface Outline {
   readonly lines: readonly string[];
   /** The model that chose or wrote them; none where there was no model to do it. */
   readonly by: string;
-  /** Where pictures of the page can be hung up. */
+  /** A canvas that can hold the page's pictures. */
   readonly canvas: string | null;
 }
 

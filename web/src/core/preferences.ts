@@ -15,3 +15,35 @@ export function remember(name: string, value: unknown): void {
     // Private windows may have no room; the choice then lasts as long as the page.
   }
 }
+
+/** What each choice of a look may be; the first is the default. */
+export const LOOKS = {
+  theme: ["system", "light", "dark"],
+  text: ["medium", "small", "large"],
+  motion: ["system", "reduced"],
+} as const;
+export type Looks = { readonly [K in keyof typeof LOOKS]: (typeof LOOKS)[K][number] };
+
+const names = Object.keys(LOOKS) as (keyof Looks)[];
+
+/** How every page looks: light or dark, the size of its text, and whether it moves. */
+export function looks(): Looks {
+  return Object.fromEntries(names.map((name) => [name, remembered(name, LOOKS[name][0])])) as Looks;
+}
+
+/** Changes the look of all pages, and tells them by `sf-looks`. */
+export function setLooks(change: Partial<Looks>): void {
+  for (const [name, value] of Object.entries(change)) remember(name, value);
+  applyLooks({ ...looks(), ...change });
+  window.dispatchEvent(new Event("sf-looks"));
+}
+
+/** The style sheet reads these attributes. */
+export function applyLooks(now = looks()): void {
+  for (const name of names) document.documentElement.dataset[name] = now[name];
+}
+
+/** Whether the person, or the system, wants nothing to move. */
+export function isMotionReduced(): boolean {
+  return getComputedStyle(document.documentElement).getPropertyValue("--motion").trim() === "0";
+}

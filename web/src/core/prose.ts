@@ -2,7 +2,7 @@
 import { answerOf, ask } from "./answer";
 import type { Api } from "./api";
 import type { CanvasView } from "./canvas";
-import type { ModelCard } from "./protocol";
+import type { Message, ModelCard } from "./protocol";
 
 /** Tokens of a paragraph. */
 const MAX_TOKENS = 100;
@@ -35,12 +35,18 @@ export async function prose(
   api: Api,
   card: ModelCard,
   prompt: string,
-  options: { seed: number; signal: AbortSignal; onView: (view: CanvasView) => void },
+  options: {
+    seed: number;
+    signal: AbortSignal;
+    onView: (view: CanvasView) => void;
+    /** What was said before. */
+    turns?: readonly Message[];
+  },
 ): Promise<string> {
-  const { seed, signal, onView } = options;
+  const { seed, signal, onView, turns = [] } = options;
   const isKnown = card.sfumato.kinds.length > 0;
   const question = {
-    messages: [{ role: "user" as const, content: prompt }],
+    messages: [...(isKnown ? [] : turns), { role: "user" as const, content: prompt }],
     seed,
     ...(isKnown ? {} : { max_tokens: MAX_TOKENS }),
   };

@@ -16,6 +16,12 @@ export interface ModelCard {
     noise: string | null;
     canvas_length: number;
     steps: number | null;
+    /** The name of its own; null where the server does not say. */
+    sampler: string | null;
+    /** Those that its noise supports. */
+    samplers: string[];
+    /** Smallest and largest value of an option. */
+    limits: Partial<Record<string, [low: number, high: number]>>;
     max_tokens: number | null;
     tasks: string[];
     kinds: PromptKind[];

@@ -15,7 +15,7 @@ export const pages: readonly Page[] = [
   {
     path: "/canvas",
     title: "Canvas",
-    summary: "Watch a text form, step through it, and change it in place.",
+    summary: "Watch a text form step by step, and change it in place.",
     group: "studio",
     tag: "sf-canvas-page",
     load: () => import("../pages/canvas"),
@@ -23,7 +23,7 @@ export const pages: readonly Page[] = [
   {
     path: "/editor",
     title: "Editor",
-    summary: "Have a file revised where you say, and only there.",
+    summary: "Select code and say what to change; nothing else is touched.",
     group: "studio",
     tag: "sf-editor-page",
     load: () => import("../pages/editor"),
@@ -31,7 +31,7 @@ export const pages: readonly Page[] = [
   {
     path: "/race",
     title: "Race",
-    summary: "Two models, one prompt, true clocks.",
+    summary: "Two models answer the same prompt, timed side by side.",
     group: "studio",
     tag: "sf-race-page",
     load: () => import("../pages/race"),
@@ -39,7 +39,7 @@ export const pages: readonly Page[] = [
   {
     path: "/structure",
     title: "Structure",
-    summary: "A schema on the left, a form that fills itself on the right.",
+    summary: "Turn a text into JSON that fits a schema, field by field.",
     group: "studio",
     tag: "sf-structure-page",
     load: () => import("../pages/structure"),
@@ -47,7 +47,7 @@ export const pages: readonly Page[] = [
   {
     path: "/cost",
     title: "Cost",
-    summary: "Steps, positions, queue and speed of this server, live.",
+    summary: "Live charts of this server: steps, positions, queue and speed.",
     group: "studio",
     tag: "sf-cost-page",
     load: () => import("../pages/cost"),
@@ -55,7 +55,7 @@ export const pages: readonly Page[] = [
   {
     path: "/tab",
     title: "Tab",
-    summary: "A model in this browser, without a server or a network.",
+    summary: "Run a model in this browser, without server or network.",
     group: "studio",
     tag: "sf-tab-page",
     load: () => import("../pages/tab"),
@@ -64,7 +64,7 @@ export const pages: readonly Page[] = [
   {
     path: "/todo",
     title: "To-do",
-    summary: "Say what the list should be; say how to change it.",
+    summary: "Describe a list, then say how to change it.",
     group: "apps",
     tag: "sf-todo-page",
     load: () => import("../pages/todo"),
@@ -72,7 +72,7 @@ export const pages: readonly Page[] = [
   {
     path: "/encyclopedia",
     title: "Encyclopedia",
-    summary: "A page on any topic, written when you open it; each link leads to a further one.",
+    summary: "Open any topic: its page is written while you watch.",
     group: "apps",
     tag: "sf-encyclopedia-page",
     load: () => import("../pages/encyclopedia"),
@@ -80,7 +80,7 @@ export const pages: readonly Page[] = [
   {
     path: "/forum",
     title: "Forum",
-    summary: "Posts, votes and comments on any topic, by a model and by you.",
+    summary: "A forum on any topic, where models post and reply to you.",
     group: "apps",
     tag: "sf-forum-page",
     load: () => import("../pages/forum"),
@@ -88,7 +88,7 @@ export const pages: readonly Page[] = [
   {
     path: "/desktop",
     title: "Desktop",
-    summary: "Apps that are made when you open them, each in its window.",
+    summary: "Files, a terminal, and apps that a model writes when you open them.",
     group: "apps",
     tag: "sf-desktop-page",
     load: () => import("../pages/desktop"),
@@ -106,7 +106,7 @@ export function restOf(path: string): string {
   try {
     return decodeURIComponent(rest);
   } catch {
-    // A sign of percent that somebody typed.
+    // A percent sign that was typed by hand.
     return rest;
   }
 }

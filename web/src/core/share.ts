@@ -1,7 +1,7 @@
-/** A request in a link: what stands behind its #, which no server is told. */
+/** A request in a link, after its #, which browsers send to no server. */
 import type { Message } from "./protocol";
 
-/** What a person set of a request; what is not there is the model's own. */
+/** The options that a person set; the model's defaults apply to the others. */
 export interface Options {
   steps?: number;
   temperature?: number;
@@ -27,7 +27,7 @@ export function sharedHash(shared: Shared): string {
     .replaceAll("=", "")}`;
 }
 
-/** What a link says; null where it says nothing that can be run. */
+/** The request in a link; null if it holds none. */
 export function readShared(hash: string): Shared | null {
   if (hash.length < 2) return null;
   try {

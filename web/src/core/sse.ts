@@ -32,7 +32,7 @@ export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGene
       if (done) return;
     }
   } finally {
-    // Whoever stops reading ends the request.
+    // When reading stops, the request ends.
     await reader.cancel().catch(() => undefined);
   }
 }

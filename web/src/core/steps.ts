@@ -1,7 +1,7 @@
-/** What there was, step by step, with a way back and forth. Values, never changed in place. */
+/** A history of values, with undo and redo. Values, never changed in place. */
 export interface Steps<T> {
   readonly all: readonly T[];
-  /** Which of them is there now; -1 for none. */
+  /** Index of the current one; -1 for none. */
   readonly at: number;
 }
 
@@ -13,13 +13,13 @@ export function current<T>(steps: Steps<T>): T | undefined {
   return steps.all[steps.at];
 }
 
-/** The next one; what was taken back is gone. */
+/** Adds a step; undone steps are dropped. */
 export function push<T>(steps: Steps<T>, next: T): Steps<T> {
   const all = [...steps.all.slice(0, steps.at + 1), next];
   return { all, at: all.length - 1 };
 }
 
-/** The same at another step, as far as there is one. */
+/** Moves by some steps, within the history. */
 export function go<T>(steps: Steps<T>, by: number): Steps<T> {
   return {
     ...steps,

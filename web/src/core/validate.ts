@@ -1,7 +1,7 @@
 /**
- * What is wrong with a value, as a person sees at once who writes into its form.
+ * Problems of a value, shown at once in its form.
  *
- * Patterns and formats are the server's to judge: an expression of somebody else's could hold the page up for ever.
+ * Patterns and formats are the server's to judge: a hostile expression could block the page.
  */
 import { isObject, own, pointerOf, resolve, type Path, type Schema } from "./schema";
 
@@ -71,7 +71,7 @@ function check(given: unknown, root: Schema, value: unknown, path: Path, depth: 
   return found;
 }
 
-/** Whether a value keeps a limit; undefined where the limit says nothing of it. */
+/** Whether a value is within a limit; undefined if the limit does not apply. */
 const LIMITS: readonly [string, (value: unknown, limit: number) => boolean | undefined, string][] = [
   ["minimum", (value, limit) => (typeof value === "number" ? value >= limit : undefined), "must be at least"],
   ["maximum", (value, limit) => (typeof value === "number" ? value <= limit : undefined), "must be at most"],
@@ -140,7 +140,7 @@ function hasType(value: unknown, type: unknown): boolean {
   }
 }
 
-/** Whether two values are one in JSON; the order of names does not matter. */
+/** Whether two values are equal in JSON; the order of names does not matter. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((each, i) => isSame(each, other[i]));

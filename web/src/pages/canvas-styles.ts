@@ -43,18 +43,6 @@ export const pageStyles = css`
   .turn.user {
     border-color: var(--accent);
   }
-  .legend {
-    display: inline-flex;
-    gap: 0.5rem;
-    align-items: center;
-  }
-  .legend i {
-    width: 5rem;
-    height: 0.7rem;
-    border-radius: 3px;
-    border: 1px solid var(--line);
-    background: linear-gradient(to right, transparent, color-mix(in oklab, var(--warm) 55%, transparent));
-  }
   .bar {
     justify-content: space-between;
     align-items: center;

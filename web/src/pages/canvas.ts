@@ -2,7 +2,8 @@
 import { html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { controls } from "../components/base";
-import { COLOURINGS, type Colouring } from "../components/canvas";
+import type { Colouring } from "../components/canvas";
+import "../components/colouring";
 import "../components/options";
 import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
@@ -10,8 +11,9 @@ import "../components/take";
 import "../components/token-panel";
 import type { TokenAction } from "../components/token-panel";
 import { api } from "../core/api";
+import { saveFile } from "../core/files";
 import { readShared, sharedHash, type Options } from "../core/share";
-import { remember, remembered } from "../core/preferences";
+import { isMotionReduced, remember, remembered } from "../core/preferences";
 import type { CanvasRequest, Message, ModelCard, Span } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import {
@@ -33,13 +35,6 @@ import { pageStyles } from "./canvas-styles";
 const MAX_TAKES = 6;
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
-const ENDS: Record<string, [string, string]> = {
-  confidence: ["sure", "unsure"],
-  entropy: ["one way", "many ways"],
-  age: ["old", "new"],
-  revisions: ["as first written", "often revised"],
-};
-
 @customElement("sf-canvas-page")
 export class CanvasPage extends LitElement {
   @property() place = "";
@@ -143,7 +138,7 @@ export class CanvasPage extends LitElement {
   /** What was too fast to be seen is shown again, slowly. */
   private replay(): void {
     const ms = latest(this.takes[0] ?? newTake(0)).elapsedMs ?? Infinity;
-    if (ms > SEEN_MS || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (ms > SEEN_MS || isMotionReduced()) return;
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<ScrubberElement>("sf-scrubber")?.play(),
     );
@@ -181,7 +176,7 @@ export class CanvasPage extends LitElement {
         this.takes = this.takes.map((each, i) => (i === this.active ? next : each));
         this.chosen = null;
         this.at = null;
-        announce("Written; denoise again to have the rest follow.");
+        announce("Replaced. Denoise again to update the rest.");
       }
     }
   }
@@ -224,18 +219,15 @@ export class CanvasPage extends LitElement {
     history.replaceState(null, "", hash);
     try {
       await navigator.clipboard.writeText(location.href);
-      say("The link is copied; it runs the same again.");
+      say("Link copied. It reruns exactly this.");
     } catch {
-      say("The link is in the address bar; it runs the same again.");
+      say("The link is in the address bar. It reruns exactly this.");
     }
   }
 
   private export(): void {
     const traces = this.takes[this.active]?.traces ?? [];
-    const url = URL.createObjectURL(new Blob([JSON.stringify(traces)], { type: "application/json" }));
-    const link = Object.assign(document.createElement("a"), { href: url, download: "trace.json" });
-    link.click();
-    URL.revokeObjectURL(url);
+    saveFile("trace.json", JSON.stringify(traces), "application/json");
   }
 
   private async open(file: File | undefined): Promise<void> {
@@ -258,7 +250,7 @@ export class CanvasPage extends LitElement {
     if (this.cards.length === 0) {
       return html`<h1>Canvas</h1>
         <p class="muted">
-          No model of this server writes on a canvas; start it with one: sfumato serve tiny
+          No model on this server writes on a canvas; start it with one: sfumato serve tiny
         </p>`;
     }
     return html`<div
@@ -270,6 +262,9 @@ export class CanvasPage extends LitElement {
       }}
     >
       <h1>Canvas</h1>
+      <p class="muted intro">
+        Enter a prompt and watch the answer form from noise; then step through it, pin tokens and change it.
+      </p>
       ${this.form()} ${this.takes.length === 0 ? nothing : this.result()}
     </div>`;
   }
@@ -367,7 +362,6 @@ export class CanvasPage extends LitElement {
     const tokens = take === undefined ? [] : latest(take).tokens;
     const isEditable = !this.isRunning && this.at === null && this.model === this.request.model;
     const [from, to] = this.chosen ?? [0, 0];
-    const ends = ENDS[this.colouring];
     return html`<div class="takes">
         ${this.takes.map(
           (each, i) =>
@@ -391,24 +385,13 @@ export class CanvasPage extends LitElement {
         }}
       ></sf-scrubber>
       <div class="row bar">
-        <label class="inline"
-          >Colour by
-          <select
-            @change=${(event: Event) => {
-              this.colouring = (event.target as HTMLSelectElement).value as Colouring;
-              remember("canvas.colouring", this.colouring);
-            }}
-          >
-            ${COLOURINGS.map(
-              (name) => html`<option value=${name} ?selected=${name === this.colouring}>${name}</option>`,
-            )}
-          </select></label
-        >
-        ${
-          ends === undefined
-            ? nothing
-            : html`<span class="legend figures"><span>${ends[0]}</span><i></i><span>${ends[1]}</span></span>`
-        }
+        <sf-colouring
+          .value=${this.colouring}
+          @sf-colouring=${({ detail }: CustomEvent<Colouring>) => {
+            this.colouring = detail;
+            remember("canvas.colouring", detail);
+          }}
+        ></sf-colouring>
         <span class="row">
           ${
             this.pins.length > 0 && isEditable
@@ -437,8 +420,7 @@ export class CanvasPage extends LitElement {
       ${
         this.chosen === null
           ? html`<p class="muted">
-              Choose a token to see what else could stand there, to pin it, or to change it; Shift chooses
-              several.
+              Click a token to see alternatives, pin it or replace it; Shift-click selects several.
             </p>`
           : html`<sf-token-panel
               .tokens=${tokens.slice(from, to)}

@@ -81,7 +81,7 @@ export class CostPage extends LitElement {
       this.trouble = "";
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
-      this.trouble = `No figures: ${said} This page goes on asking.`;
+      this.trouble = `No figures: ${said} This page keeps trying.`;
     } finally {
       this.isAsking = false;
     }
@@ -97,8 +97,8 @@ export class CostPage extends LitElement {
     return html`<h1>Cost</h1>
       <div class="row">
         <p class="muted" style="margin: 0; flex: 1 1 20rem">
-          What this server does, read from <a href="/metrics" target="_blank">/metrics</a> every second while
-          the page is to be seen. An answer counts when it is complete.
+          What this server is doing, read from <a href="/metrics" target="_blank">/metrics</a> every second
+          while this page is visible. Answers count once they are complete.
         </p>
         <button
           aria-pressed=${this.isPaused}
@@ -108,7 +108,7 @@ export class CostPage extends LitElement {
             else this.start();
           }}
         >
-          ${this.isPaused ? "Go on" : "Pause"}
+          ${this.isPaused ? "Resume" : "Pause"}
         </button>
       </div>
       <p class="error" role="status" ?hidden=${this.trouble === ""}>${this.trouble}</p>
@@ -119,7 +119,7 @@ export class CostPage extends LitElement {
   private figures(models: readonly string[]) {
     return html`${
         models.length === 0
-          ? html`<p class="muted">No model is open yet; the first request opens one.</p>`
+          ? html`<p class="muted">No model is loaded yet; the first request loads one.</p>`
           : html`<h2 class="visually-hidden">Now</h2>
               <div class="charts">${FIGURES.map((figure) => this.chart(figure, models))}</div>
               ${this.totals(models)}`
@@ -159,7 +159,7 @@ export class CostPage extends LitElement {
 
   private totals(models: readonly string[]) {
     const now = this.readings.at(-1);
-    return html`<h2 id="totals">Since the server began</h2>
+    return html`<h2 id="totals">Since the server started</h2>
       <div class="scroll" role="region" aria-labelledby="totals" tabindex="0">
         <table>
           <thead>

@@ -1,8 +1,9 @@
-/** A desktop whose apps are made when they are opened: each is a screen in a window, which works and can be changed. */
-import { css, html, LitElement, nothing } from "lit";
+/** A desktop: its own apps work on files, and others are written when they are opened, each in a window. */
+import { html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
+import { OwnApps, type Host } from "../components/own-apps";
 import type { Place } from "../components/window";
 import "../components/window";
 import { api } from "../core/api";
@@ -12,6 +13,7 @@ import {
   closed,
   moved,
   opened,
+  OWN_APPS,
   raised,
   restored,
   stored,
@@ -20,159 +22,165 @@ import {
   type Desktop,
   type Win,
 } from "../core/desktop";
+import { fileTree } from "../core/file-tree";
 import { undoKey } from "../core/keys";
 import { remember, remembered } from "../core/preferences";
 import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
+import { findFile, nameOf, type System } from "../core/system";
 import type { Effect } from "../ui/actions";
-import { authors, NotUnderstood, write } from "../ui/author";
+import { NotUnderstood, write } from "../ui/author";
 import { execute } from "../ui/edits";
+import type { Click } from "../ui/screen";
 import "../ui/screen";
 import { toText, type Component } from "../ui/tree";
+import { desktopStyles } from "./desktop-styles";
 
 const STORED = "desktop";
+const MAX_NAME = 24;
+const ICONS = { files: "▤", terminal: ">_", settings: "⚙", file: "¶" } as const;
 
 @customElement("sf-desktop-page")
-export class DesktopPage extends LitElement {
+export class DesktopPage extends LitElement implements Host {
   @property() place = "";
-  @state() private model: string | null = null;
   @state() private desktop: Desktop = restored(remembered<unknown>(STORED, []));
+  private readonly own = new OwnApps(this);
   private stopping = new Map<number, AbortController>();
   private asked = 0;
 
-  static override styles = [
-    controls,
-    css`
-      .page {
-        display: grid;
-        gap: 0.75rem;
-        grid-template-columns: minmax(0, 1fr);
-      }
-      .apps {
-        display: flex;
-        flex-wrap: wrap;
-        gap: 0.5rem;
-      }
-      .apps button {
-        display: grid;
-        justify-items: center;
-        gap: 0.15rem;
-        width: 5.6rem;
-        padding: 0.5rem 0.25rem;
-      }
-      .apps b {
-        display: grid;
-        place-items: center;
-        width: 2.2rem;
-        height: 2.2rem;
-        border-radius: 10px;
-        background: var(--accent);
-        color: var(--on-accent);
-      }
-      .surface {
-        position: relative;
-        min-height: 70vh;
-        border: 1px solid var(--line);
-        border-radius: 14px;
-        overflow: hidden;
-        background:
-          radial-gradient(
-            circle at 20% 20%,
-            color-mix(in oklab, var(--accent) 18%, transparent),
-            transparent 60%
-          ),
-          radial-gradient(
-            circle at 80% 80%,
-            color-mix(in oklab, var(--warm) 18%, transparent),
-            transparent 60%
-          ),
-          var(--bg);
-      }
-      form {
-        display: flex;
-        gap: 0.4rem;
-        padding: 0.5rem;
-        border-bottom: 1px solid var(--line);
-      }
-      form input {
-        flex: 1;
-      }
-      .bar {
-        display: flex;
-        flex-wrap: wrap;
-        gap: 0.4rem;
-        min-height: 2.4rem;
-      }
-      .note {
-        padding: 0.75rem;
-        margin: 0;
-      }
-      @media (max-width: 40rem) {
-        .surface {
-          display: grid;
-          gap: 0.5rem;
-          padding: 0.5rem;
-          align-content: start;
-        }
-      }
-    `,
-  ];
+  static override styles = [controls, desktopStyles];
 
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("keydown", this.onKey);
-    api.models().then((cards) => (this.model = authors(cards)[0]?.id ?? ""), sayError);
+    addEventListener("sf-looks", this.onLooks);
+    this.onFiles(this.own.system, this.own.system);
+    this.own.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("keydown", this.onKey);
+    removeEventListener("sf-looks", this.onLooks);
     for (const each of this.stopping.values()) each.abort();
   }
+
+  private onLooks = (): void => this.requestUpdate();
 
   private onKey = (event: KeyboardEvent): void => {
     const by = undoKey(event);
     const front = this.desktop.windows.filter(({ isMinimised }) => !isMinimised).at(-1);
     if (by === 0 || front === undefined) return;
     event.preventDefault();
-    this.change(moved(this.desktop, front.id, by));
+    this.go(front, by);
   };
+
+  private find(id: number): Win | undefined {
+    return this.desktop.windows.find((each) => each.id === id);
+  }
 
   private change(desktop: Desktop): void {
     this.desktop = desktop;
     remember(STORED, stored(desktop));
   }
 
+  /** Opens an app; one of the desktop itself has one window, which comes to the front. */
   private open(app: App): void {
+    const isSame = (other: App) =>
+      other.own !== undefined && other.own === app.own && other.path === app.path;
+    const found = this.desktop.windows.find((each) => isSame(each.app));
+    if (found !== undefined) {
+      this.change(raised(changed(this.desktop, found.id, { isMinimised: false }), found.id));
+      return;
+    }
     const id = this.desktop.next;
-    this.change(opened(this.desktop, app, this.clientWidth));
-    void this.ask(id, app.sentence);
+    const desktop = opened(this.desktop, app, this.clientWidth);
+    this.change(app.own === undefined ? desktop : withPage(desktop, id, this.own.page(app)));
+    if (app.own === undefined) void this.ask(id, app.sentence);
+  }
+
+  openNamed(name: string): void {
+    const app = OWN_APPS.find((each) => each.name === name);
+    this.open(app ?? { name: nameOf(name), sentence: "", own: "file", path: name });
+  }
+
+  /** Windows show the files as they are; that of a file closes with it, and follows when it is renamed. */
+  onFiles(before: System, after: System): void {
+    let { desktop } = this;
+    for (const { id, app, pages } of desktop.windows) {
+      const page = current(pages);
+      if (app.own === "files" && page !== undefined) {
+        const next = fileTree(after, page);
+        if (next !== page) desktop = withPage(desktop, id, next);
+      }
+      if (app.own !== "file" || app.path === undefined || findFile(after, app.path) !== undefined) continue;
+      const index = before.files.findIndex(({ path }) => path === app.path);
+      const renamed = before.files.length === after.files.length ? after.files[index] : undefined;
+      desktop =
+        renamed === undefined
+          ? closed(desktop, id)
+          : changed(desktop, id, { app: { ...app, name: nameOf(renamed.path), path: renamed.path } });
+    }
+    if (desktop !== this.desktop) this.change(desktop);
+  }
+
+  /** Shows another screen in a window. What cannot be done to files is said, and leaves all as it was. */
+  private take(id: number, next: Component, sentence = ""): boolean {
+    const win = this.find(id);
+    const page = win === undefined ? undefined : current(win.pages);
+    const show = (shown: Component) => this.change(withPage(this.desktop, id, shown));
+    try {
+      if (win === undefined || page === undefined) show(next);
+      else this.own.take(win.app, page, next, { sentence, show });
+      return true;
+    } catch (error) {
+      sayError(error);
+      return false;
+    }
+  }
+
+  private go(win: Win, by: number): void {
+    const desktop = moved(this.desktop, win.id, by);
+    const other = desktop.windows.find(({ id }) => id === win.id);
+    const [page, next] = [current(win.pages), other === undefined ? undefined : current(other.pages)];
+    if (page === undefined || next === undefined || page === next) return;
+    try {
+      this.own.take(win.app, page, next, { show: () => this.change(desktop) });
+    } catch (error) {
+      sayError(error);
+    }
   }
 
   private async ask(id: number, sentence: string): Promise<void> {
-    const win = this.desktop.windows.find((each) => each.id === id);
-    if (win === undefined || win.isWriting || !this.model || sentence.trim() === "") return;
+    const win = this.find(id);
+    if (win === undefined || win.isWriting || sentence.trim() === "") return;
+    if (win.app.own === "file") {
+      await this.own.write(win.app.path ?? "", sentence);
+      return;
+    }
+    const { author, steps } = this.own;
+    if (author === undefined) return;
     const stop = new AbortController();
     this.stopping.set(id, stop);
     const page = current(win.pages) ?? null;
     this.desktop = changed(this.desktop, id, { isWriting: true, error: "" });
     try {
-      const made = await write(api, this.model, sentence, {
+      const made = await write(api, author.id, sentence, {
         page,
+        steps,
         seed: this.asked++,
         signal: stop.signal,
         onDraft: (draft) => (this.desktop = changed(this.desktop, id, { draft })),
       });
-      if (page !== null && toText(page) === toText(made.page)) say("It is like that already.");
-      else this.change(withPage(this.desktop, id, made.page));
-      announce(`${win.app.name}: changed.`);
+      if (page !== null && toText(page) === toText(made.page)) say("It already looks like that.");
+      else if (this.take(id, made.page, sentence)) announce(`${win.app.name}: changed.`);
     } catch (error) {
       if (error instanceof NotUnderstood) {
         if (page === null) this.desktop = changed(this.desktop, id, { error: error.message });
         else say(error.message);
       } else if (!stop.signal.aborted) {
         sayError(error);
-        this.desktop = changed(this.desktop, id, { error: page === null ? "It was not written." : "" });
+        this.desktop = changed(this.desktop, id, { error: page === null ? "Nothing was written." : "" });
       }
     } finally {
       this.desktop = changed(this.desktop, id, { isWriting: false, draft: null });
@@ -184,7 +192,7 @@ export class DesktopPage extends LitElement {
     if (effect.ask !== undefined) void this.ask(win.id, effect.ask);
     if (effect.program === undefined || effect.program === "") return;
     try {
-      this.change(withPage(this.desktop, win.id, execute(page, effect.program)));
+      this.take(win.id, execute(page, effect.program));
     } catch (error) {
       sayError(error);
     }
@@ -199,29 +207,44 @@ export class DesktopPage extends LitElement {
   }
 
   override render() {
+    const canMake = this.own.author !== undefined;
+    const icon = (app: App, isAble: boolean) =>
+      html`<button
+        class=${app.own === undefined ? "" : "own"}
+        ?disabled=${!isAble}
+        @click=${() => this.open(app)}
+      >
+        <b aria-hidden="true">${app.own === undefined ? app.name[0] : ICONS[app.own]}</b>${app.name}
+      </button>`;
     return html`<div class="page">
       <h1>Desktop</h1>
+      <p class="muted intro">
+        Files, Terminal and Settings are built in. A model writes every other app when you open it, and
+        changes it when you say how.
+      </p>
       ${
-        this.model === ""
-          ? html`<p class="muted">
-              No model of this server writes screens; start it with one: sfumato serve ui
+        this.own.cards === null || canMake
+          ? nothing
+          : html`<p class="muted">
+              No model on this server writes apps; start it with one that does: <code>sfumato serve ui</code>
             </p>`
-          : nothing
       }
       <div class="apps" role="group" aria-label="Apps">
-        ${APPS.map(
-          (app) =>
-            html`<button ?disabled=${!this.model} @click=${() => this.open(app)}>
-              <b aria-hidden="true">${app.name[0]}</b>${app.name}
-            </button>`,
-        )}
+        ${OWN_APPS.map((app) => icon(app, true))} ${APPS.map((app) => icon(app, canMake))}
       </div>
+      <form @submit=${(event: SubmitEvent) => this.onSentence(event, (said) => this.make(said))}>
+        <input
+          name="said"
+          aria-label="Describe an app"
+          placeholder="Describe an app: a to-do list about the garden with six items"
+          autocomplete="off"
+        />
+        <button class="primary" ?disabled=${!canMake}>Make it</button>
+      </form>
       <div class="surface">
         ${
           this.desktop.windows.length === 0
-            ? html`<p class="note muted">
-                Open an app: it is made then. Say in its window what should be different.
-              </p>`
+            ? html`<p class="note muted">No window is open. Choose an app above, or describe one.</p>`
             : nothing
         }
         ${repeat(
@@ -245,6 +268,20 @@ export class DesktopPage extends LitElement {
     </div>`;
   }
 
+  private make(sentence: string): void {
+    const words = sentence.replace(/^an? /i, "").slice(0, MAX_NAME).trim();
+    this.open({ name: words.charAt(0).toUpperCase() + words.slice(1), sentence });
+  }
+
+  /** Calls with what a form says, and empties it. */
+  private onSentence(event: SubmitEvent, use: (said: string) => void): void {
+    event.preventDefault();
+    const form = event.target as HTMLFormElement;
+    const said = new FormData(form).get("said");
+    form.reset();
+    if (typeof said === "string" && said.trim() !== "") use(said.trim());
+  }
+
   private window(win: Win) {
     const page = win.draft ?? current(win.pages) ?? null;
     const order = this.desktop.windows.indexOf(win);
@@ -257,52 +294,65 @@ export class DesktopPage extends LitElement {
       @sf-place=${({ detail }: CustomEvent<Place>) => this.change(changed(this.desktop, win.id, { place: detail }))}
       @sf-window=${({ detail }: CustomEvent<"close" | "minimise" | "front">) => this.onWindow(win, detail)}
     >
-      <form
-        @submit=${(event: SubmitEvent) => {
-          event.preventDefault();
-          const form = event.target as HTMLFormElement;
-          const said = new FormData(form).get("said");
-          form.reset();
-          if (typeof said === "string") void this.ask(win.id, said);
-        }}
-      >
-        <input
-          name="said"
-          aria-label=${`Say what to change in ${win.app.name}`}
-          placeholder="Say what to change …"
-          autocomplete="off"
-        />
-        ${
-          win.isWriting
-            ? html`<button type="button" @click=${() => this.stopping.get(win.id)?.abort()}>Stop</button>`
+      ${this.command(win)} ${page === null ? this.unwritten(win) : this.screen(win, page)}
+    </sf-window>`;
+  }
+
+  /** Where a sentence says what to change in a window. */
+  private command(win: Win) {
+    const isFile = win.app.own === "file";
+    if (!isFile && this.own.author === undefined) return nothing;
+    const isWriting = win.isWriting || this.own.isWriting(win.app);
+    const stop = () => {
+      this.stopping.get(win.id)?.abort();
+      this.own.stop();
+    };
+    return html`<form
+      @submit=${(event: SubmitEvent) => this.onSentence(event, (said) => void this.ask(win.id, said))}
+    >
+      <input
+        name="said"
+        aria-label=${`Say what to ${isFile ? "write" : "change"} in ${win.app.name}`}
+        placeholder=${isFile ? "Say what to write …" : "Say what to change …"}
+        autocomplete="off"
+      />
+      ${
+        isWriting
+          ? html`<button type="button" @click=${stop}>Stop</button>`
+          : isFile || win.app.own === "terminal"
+            ? nothing
             : html`<button
                 type="button"
                 aria-label=${`Undo in ${win.app.name}`}
                 ?disabled=${win.pages.at < 1}
-                @click=${() => this.change(moved(this.desktop, win.id, -1))}
+                @click=${() => this.go(win, -1)}
               >
                 Undo
               </button>`
-        }
-      </form>
-      ${
-        page === null
-          ? html`<p class="note muted">
-              ${
-                win.isWriting
-                  ? "Writing …"
-                  : html`${win.error || "Nothing was written."}
-                      <button @click=${() => this.ask(win.id, win.app.sentence)}>Try again</button>`
-              }
-            </p>`
-          : html`<sf-screen
-              .page=${page}
-              ?draft=${win.draft !== null}
-              @sf-effect=${({ detail }: CustomEvent<Effect>) => {
-                if (win.draft === null) this.onEffect(win, page, detail);
-              }}
-            ></sf-screen>`
       }
-    </sf-window>`;
+    </form>`;
+  }
+
+  private unwritten(win: Win) {
+    return html`<p class="note muted">
+      ${
+        win.isWriting
+          ? "Writing …"
+          : html`${win.error || "Nothing was written."}
+              <button @click=${() => this.ask(win.id, win.app.sentence)}>Try again</button>`
+      }
+    </p>`;
+  }
+
+  private screen(win: Win, page: Component) {
+    return html`<sf-screen
+      .page=${page}
+      .bound=${this.own.bound(win.app, page)}
+      ?draft=${win.draft !== null}
+      @sf-click=${(event: CustomEvent<Click>) => {
+        if (win.draft !== null || this.own.click(win.app, page, event.detail)) event.preventDefault();
+      }}
+      @sf-effect=${({ detail }: CustomEvent<Effect>) => this.onEffect(win, page, detail)}
+    ></sf-screen>`;
   }
 }

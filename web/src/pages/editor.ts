@@ -188,6 +188,10 @@ export class EditorPage extends LitElement implements SessionHost {
     const { isRunning, state } = this.session;
     return html`<div class="page">
       <h1>Editor</h1>
+      <p class="muted intro">
+        Select code, or nothing to let the model find what it doubts. Only that is rewritten, and you accept
+        each change.
+      </p>
       <div class="row">
         <input
           class="name"
@@ -224,7 +228,7 @@ export class EditorPage extends LitElement implements SessionHost {
             .revisions=${state.revisions}
             ?disabled=${isRunning}
             @sf-restore=${({ detail }: CustomEvent<Revision>) =>
-              this.session.restore(detail.text, `The text is as in revision ${detail.rev}.`)}
+              this.session.restore(detail.text, `Restored revision ${detail.rev}.`)}
           ></sf-revisions>
         </aside>
       </div>
@@ -255,7 +259,7 @@ export class EditorPage extends LitElement implements SessionHost {
                 ?disabled=${this.models === null}
                 @click=${() => this.session.rewrite()}
               >
-                ${numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite what is doubtful"}
+                ${numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite doubtful code"}
               </button>`
         }
         <button ?disabled=${isRunning} @click=${() => this.session.undo()}>Undo</button>

@@ -1,10 +1,9 @@
 /** An encyclopedia whose pages are written when they are opened: headings first, then each section where it stands. */
-import { css, html, LitElement, nothing, type PropertyValues } from "lit";
-import { customElement, property, query, state } from "lit/decorators.js";
+import { css, html, nothing, type PropertyValues } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
-import "../components/prose";
-import "../components/topics";
+import { TopicPage, topicStyles } from "../components/topic-page";
 import { Writing, type Job } from "../components/writing";
 import {
   ANSWER,
@@ -25,55 +24,37 @@ import {
   type Article,
   type Section,
 } from "../core/encyclopedia";
-import { sentenceOf } from "../core/files";
-import { undoKey } from "../core/keys";
-import { addressOf, Kept, tidyTopic } from "../core/kept";
+import { addressOf, Kept } from "../core/kept";
 import { knowing } from "../core/prose";
-import { announce, isStop, say } from "../core/say";
-import { current, go, noSteps, push, type Steps } from "../core/steps";
+import { announce, say } from "../core/say";
 
 const BASE = "/encyclopedia";
+const INTRODUCTION =
+  "Open any topic and its page is written, as is every page it links to. Models write them, so check what matters.";
 const WHOLE_PAGE = "the whole page";
 
 @customElement("sf-encyclopedia-page")
-export class EncyclopediaPage extends LitElement {
-  /** The topic; empty for the list of pages. */
-  @property() place = "";
-  @state() private steps: Steps<Article> = noSteps();
+export class EncyclopediaPage extends TopicPage<Article> {
   @state() private wish = "";
   @state() private where = WHOLE_PAGE;
-  @state() private problem = "";
-  @query("h1") private mainHeading!: HTMLElement;
-  private readonly kept = new Kept("encyclopedia", readArticle);
-  private readonly writing = new Writing(this, "encyclopedia");
-  private ready: Promise<void> | null = null;
+  protected readonly kept = new Kept("encyclopedia", readArticle);
+  protected readonly writing = new Writing(this, "encyclopedia");
+  protected readonly wording = {
+    base: BASE,
+    title: "Encyclopedia",
+    introduction: INTRODUCTION,
+    verb: "Write",
+    examples: EXAMPLES,
+    allPages: "All pages",
+    lines: "Headings",
+  };
 
   static override styles = [
     controls,
+    topicStyles,
     css`
-      .page {
-        display: grid;
-        gap: 1rem;
-        grid-template-columns: minmax(0, 1fr);
-        max-width: 46rem;
-        margin-inline: auto;
-      }
-      h1 {
-        font-size: 1.9rem;
-        margin: 0;
-        overflow-wrap: anywhere;
-      }
-      h1[tabindex]:focus-visible {
-        outline: none;
-      }
       h2 {
         margin: 0 0 0.3rem;
-      }
-      p {
-        margin: 0;
-      }
-      .notice {
-        font-size: 0.9rem;
       }
       form {
         display: flex;
@@ -106,17 +87,12 @@ export class EncyclopediaPage extends LitElement {
         min-height: 5.2rem;
       }
       .forming h2 {
-        animation: form 300ms ease-out;
+        animation: form calc(var(--motion) * 300ms) ease-out;
       }
       @keyframes form {
         from {
           opacity: 0;
           filter: blur(3px);
-        }
-      }
-      @media (prefers-reduced-motion: reduce) {
-        .forming h2 {
-          animation: none;
         }
       }
       .further {
@@ -127,62 +103,19 @@ export class EncyclopediaPage extends LitElement {
         padding: 0;
         margin: 0;
       }
-      .row {
-        align-items: end;
-      }
-      .bar {
-        justify-content: space-between;
-      }
     `,
   ];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    addEventListener("keydown", this.onKey);
+  override willUpdate(changes: PropertyValues): void {
+    super.willUpdate(changes);
+    if (changes.has("place")) this.where = WHOLE_PAGE;
   }
 
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    removeEventListener("keydown", this.onKey);
-  }
-
-  override willUpdate(changes: PropertyValues<this>): void {
-    if (!changes.has("place")) return;
-    this.writing.stop();
-    this.steps = noSteps();
-    this.problem = "";
-    this.where = WHOLE_PAGE;
-    void this.open(tidyTopic(this.place));
-    // Who came by a link reads on from the title.
-    if (this.hasUpdated) void this.updateComplete.then(() => this.mainHeading.focus());
-  }
-
-  private onKey = (event: KeyboardEvent): void => {
-    const by = undoKey(event);
-    if (by === 0 || this.article === undefined) return;
-    event.preventDefault();
-    this.move(by);
-  };
-
-  private get article(): Article | undefined {
-    return current(this.steps);
-  }
-
-  /** The page of a topic: as it was kept, else it is written now. */
-  private async open(topic: string): Promise<void> {
-    const isHere = () => topic === tidyTopic(this.place);
-    this.problem = "";
-    try {
-      await (this.ready ??= this.writing.begin());
-      if (topic === "" || !isHere()) return;
-      const article = this.kept.find(topic) ?? (await this.outline(topic));
-      if (!isHere()) return;
-      this.show(article);
-      await this.fill(article);
-    } catch (error) {
-      this.ready = null;
-      if (isHere()) this.problem = isStop(error) ? "It was stopped." : sentenceOf(error);
-    }
+  protected async openTopic(topic: string, isHere: () => boolean): Promise<void> {
+    const article = this.kept.find(topic) ?? (await this.outline(topic));
+    if (!isHere()) return;
+    this.show(article);
+    await this.fill(article);
   }
 
   private async outline(topic: string): Promise<Article> {
@@ -206,33 +139,18 @@ export class EncyclopediaPage extends LitElement {
   }
 
   private job({ id, heading }: Section, prompt: string, card?: Job["card"]): Job {
-    const topic = this.article?.topic;
-    const take = (text: string, by: string) => {
-      const { article } = this;
-      if (article !== undefined && article.topic === topic) this.show(withText(article, id, text, by));
-    };
+    const topic = this.page?.topic;
+    const take = (text: string, by: string) =>
+      this.change(topic, (article) => withText(article, id, text, by));
     return { id: this.placeOf(id), name: heading, prompt, card, take };
   }
 
   private placeOf(id: number): string {
-    return `${this.article?.topic ?? ""}/${id}`;
-  }
-
-  private show(article: Article): void {
-    this.steps = push(this.steps, article);
-    this.kept.keep(article.topic, article);
-  }
-
-  private move(by: number): void {
-    const before = this.steps.at;
-    this.steps = go(this.steps, by);
-    if (this.article === undefined || this.steps.at === before) return;
-    this.kept.keep(this.article.topic, this.article);
-    announce(by < 0 ? "Undone." : "Done again.");
+    return `${this.page?.topic ?? ""}/${id}`;
   }
 
   private revise(wish: string): void {
-    const { article } = this;
+    const { page: article } = this;
     if (article === undefined || wish.trim() === "") return;
     const chosen = article.sections.filter(
       ({ id, text }) => text !== "" && (this.where === WHOLE_PAGE || this.where === String(id)),
@@ -250,69 +168,11 @@ export class EncyclopediaPage extends LitElement {
     say(`“${heading}” is removed; Undo brings it back.`);
   }
 
-  private forget(topic: string): void {
-    const bringBack = this.kept.forget(topic);
-    this.requestUpdate();
-    say(`“${topic}” is deleted.`, {
-      label: "Undo",
-      run: () => {
-        bringBack();
-        this.requestUpdate();
-      },
-    });
+  protected line(line: string) {
+    return html`<section><h2>${line}</h2></section>`;
   }
 
-  override render() {
-    const topic = tidyTopic(this.place);
-    return html`<div class="page">${topic === "" ? this.home() : this.topicPage(topic)}</div>`;
-  }
-
-  private home() {
-    return html`<h1 tabindex="-1">Encyclopedia</h1>
-      <p class="muted">
-        A page on any topic is written when you open it, and so is each page that it links to. Models wrote
-        them: check what matters.
-      </p>
-      <sf-topics
-        base=${BASE}
-        label="Topic"
-        verb="Write"
-        .examples=${EXAMPLES}
-        .kept=${this.kept.topics()}
-        @sf-forget=${({ detail }: CustomEvent<string>) => this.forget(detail)}
-      ></sf-topics>
-      ${this.writing.notice()}`;
-  }
-
-  private topicPage(topic: string) {
-    const { article, writing } = this;
-    return html`<sf-topics small base=${BASE} label="Another topic" verb="Write"></sf-topics>
-      <div class="row bar">
-        <a href=${BASE}>All pages</a>
-        <span class="row">${writing.controls("Headings by")}</span>
-      </div>
-      <h1 tabindex="-1">${topic}</h1>
-      ${writing.notice()} ${article === undefined ? this.forming() : this.written(article)}`;
-  }
-
-  private forming() {
-    if (this.problem !== "") {
-      return html`<p class="error">${this.problem}</p>
-        <div>
-          <button class="primary" @click=${() => void this.open(tidyTopic(this.place))}>Try again</button>
-        </div>`;
-    }
-    return html`<article class="forming" aria-busy="true">
-      ${repeat(
-        this.writing.outlining ?? [],
-        (line) => line,
-        (line) => html`<section><h2>${line}</h2></section>`,
-      )}
-      <p class="muted">Choosing headings …</p>
-    </article>`;
-  }
-
-  private written(article: Article) {
+  protected written(article: Article) {
     const links = linksOf(article);
     const canWrite = this.writing.writer !== undefined;
     const authors = authorsOf(article);
@@ -350,16 +210,7 @@ export class EncyclopediaPage extends LitElement {
             </section>`,
         )}
       </article>
-      <div class="row">
-        <button ?disabled=${this.steps.at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>Undo</button>
-        <button
-          ?disabled=${this.steps.at >= this.steps.all.length - 1}
-          title="Ctrl+Shift+Z"
-          @click=${() => this.move(1)}
-        >
-          Redo
-        </button>
-      </div>
+      ${this.undoButtons()}
       <nav aria-label="Further pages">
         <h2>Further pages</h2>
         <ul class="further">
@@ -369,7 +220,7 @@ export class EncyclopediaPage extends LitElement {
       <p class="figures">
         ${
           article.outlinedBy === ""
-            ? "The headings are the encyclopedia's own: no model of the server chooses any."
+            ? "Headings from a fixed list: no model on this server chooses any."
             : `Headings chosen by ${article.outlinedBy}.`
         }
         ${authors.length === 0 ? "" : `Text by ${authors.join(", ")}.`} Nobody checked it.

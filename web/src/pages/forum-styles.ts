@@ -2,36 +2,9 @@
 import { css } from "lit";
 
 export const forumStyles = css`
-  .page {
-    display: grid;
-    gap: 1rem;
-    grid-template-columns: minmax(0, 1fr);
-    max-width: 52rem;
-    margin-inline: auto;
-  }
-  h1 {
-    font-size: 1.9rem;
-    margin: 0;
-    overflow-wrap: anywhere;
-  }
-  h1[tabindex]:focus-visible {
-    outline: none;
-  }
   h2 {
     margin: 0 0 0.4rem;
     overflow-wrap: anywhere;
-  }
-  p {
-    margin: 0;
-  }
-  .notice {
-    font-size: 0.9rem;
-  }
-  .row {
-    align-items: end;
-  }
-  .bar {
-    justify-content: space-between;
   }
   .small {
     padding: 0.2rem 0.6rem;

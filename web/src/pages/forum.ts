@@ -1,12 +1,11 @@
 /** A forum on any topic: posts and comments by a model and by you, votes, and pictures that come when they are there. */
-import { html, LitElement, nothing, type PropertyValues } from "lit";
-import { customElement, property, query, state } from "lit/decorators.js";
+import { html, nothing, type PropertyValues } from "lit";
+import { customElement, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
 import "../components/picture";
 import { canvasForPictures, Pictures } from "../components/pictures";
-import "../components/prose";
-import "../components/topics";
+import { TopicPage, topicStyles } from "../components/topic-page";
 import { Writing, type Job } from "../components/writing";
 import {
   authorsOf,
@@ -30,81 +29,47 @@ import {
   type Order,
   type Post,
 } from "../core/forum";
-import { sentenceOf } from "../core/files";
-import { undoKey } from "../core/keys";
-import { Kept, tidyTopic } from "../core/kept";
-import { announce, isStop, say, sayError } from "../core/say";
-import { current, go, noSteps, push, type Steps } from "../core/steps";
+import { Kept } from "../core/kept";
+import { announce, say, sayError } from "../core/say";
 import { forumStyles } from "./forum-styles";
 
 const BASE = "/forum";
+const INTRODUCTION =
+  "Open any topic and a forum begins: models write posts and reply to yours. Every post says who wrote it.";
 const ORDERS: readonly Order[] = ["votes", "newest", "comments"];
 
 @customElement("sf-forum-page")
-export class ForumPage extends LitElement {
-  /** The topic; empty for the list of forums. */
-  @property() place = "";
-  @state() private steps: Steps<Forum> = noSteps();
+export class ForumPage extends TopicPage<Forum> {
   @state() private isComposing = false;
-  @state() private problem = "";
-  @query("h1") private mainHeading!: HTMLElement;
-  private readonly kept = new Kept("forum", readForum);
-  private readonly writing = new Writing(this, "forum");
+  protected readonly kept = new Kept("forum", readForum);
+  protected readonly writing = new Writing(this, "forum");
   private readonly pictures = new Pictures(this);
-  private ready: Promise<void> | null = null;
-
-  static override styles = [controls, forumStyles];
-
-  override connectedCallback(): void {
-    super.connectedCallback();
-    addEventListener("keydown", this.onKey);
-  }
-
-  override disconnectedCallback(): void {
-    super.disconnectedCallback();
-    removeEventListener("keydown", this.onKey);
-  }
-
-  override willUpdate(changes: PropertyValues<this>): void {
-    if (!changes.has("place")) return;
-    this.writing.stop();
-    this.steps = noSteps();
-    this.isComposing = false;
-    void this.open(tidyTopic(this.place));
-    // Who came by a link reads on from the title.
-    if (this.hasUpdated) void this.updateComplete.then(() => this.mainHeading.focus());
-  }
-
-  private onKey = (event: KeyboardEvent): void => {
-    const by = undoKey(event);
-    if (by === 0 || this.forum === undefined) return;
-    event.preventDefault();
-    this.move(by);
+  protected readonly wording = {
+    base: BASE,
+    title: "Forum",
+    introduction: INTRODUCTION,
+    verb: "Open",
+    examples: EXAMPLES,
+    allPages: "All forums",
+    lines: "Titles",
   };
 
-  private get forum(): Forum | undefined {
-    return current(this.steps);
+  static override styles = [controls, topicStyles, forumStyles];
+
+  override willUpdate(changes: PropertyValues): void {
+    super.willUpdate(changes);
+    if (changes.has("place")) this.isComposing = false;
   }
 
-  /** The forum of a topic: as it was kept, else its first posts are written now. */
-  private async open(topic: string): Promise<void> {
-    const isHere = () => topic === tidyTopic(this.place);
-    this.problem = "";
-    try {
-      await (this.ready ??= this.writing.begin());
-      if (topic === "" || !isHere()) return;
-      const kept = this.kept.find(topic);
-      const forum = kept ?? (await this.addPosts(newForum(topic), TITLES));
-      if (!isHere()) return;
-      this.show(forum);
-      const pictures = forum.posts.flatMap(({ picture }) => picture ?? []);
-      if (kept === null) for (const each of pictures) void this.pictures.ask(each);
-      else void this.pictures.open(pictures);
-      await this.fill(forum, kept === null);
-    } catch (error) {
-      this.ready = null;
-      if (isHere()) this.problem = isStop(error) ? "It was stopped." : sentenceOf(error);
-    }
+  protected async openTopic(topic: string, isHere: () => boolean): Promise<void> {
+    const kept = this.kept.find(topic);
+    const forum = kept ?? (await this.addPosts(newForum(topic), TITLES));
+    if (!isHere()) return;
+    this.show(forum);
+    const pictures = forum.posts.flatMap(({ picture }) => picture ?? []);
+    if (kept === null) for (const each of pictures) void this.pictures.ask(each);
+    else void this.pictures.open(pictures);
+    await this.fill(forum, kept === null);
   }
 
   /** With posts that have titles only, and a place for a picture each. */
@@ -119,18 +84,18 @@ export class ForumPage extends LitElement {
   }
 
   private async more(): Promise<void> {
-    const { forum } = this;
+    const { page: forum } = this;
     if (forum === undefined) return;
     const groups = this.writing.outliner?.isWriter === true ? TITLES : openTitles(forum);
     if (groups.length === 0) {
-      say("Every title that the server's models choose from has its post; write one of your own.");
+      say("All suggested titles are in use; write a post of your own.");
       this.isComposing = true;
       return;
     }
     try {
       const next = await this.addPosts(forum, groups);
-      if (this.forum !== forum) {
-        say("The forum has changed meanwhile; ask again.");
+      if (this.page !== forum) {
+        say("The forum changed in the meantime; try again.");
         return;
       }
       this.show(next);
@@ -147,7 +112,7 @@ export class ForumPage extends LitElement {
     if (this.writing.writer === undefined) return;
     const empty = forum.posts.filter(({ text }) => text === "");
     await this.writing.write(empty.map((post) => this.postJob(forum, post)));
-    const now = this.forum;
+    const now = this.page;
     if (!withReplies || now === undefined || now.topic !== forum.topic || this.writing.isStopped) return;
     const written = now.posts.filter(
       ({ id, text, comments }) =>
@@ -173,24 +138,6 @@ export class ForumPage extends LitElement {
     };
   }
 
-  /** Changes the forum of a topic, if it is still the one that is shown. */
-  private change(topic: string, change: (forum: Forum) => Forum): void {
-    if (this.forum?.topic === topic) this.show(change(this.forum));
-  }
-
-  private show(forum: Forum): void {
-    this.steps = push(this.steps, forum);
-    this.kept.keep(forum.topic, forum);
-  }
-
-  private move(by: number): void {
-    const before = this.steps.at;
-    this.steps = go(this.steps, by);
-    if (this.forum === undefined || this.steps.at === before) return;
-    this.kept.keep(this.forum.topic, this.forum);
-    announce(by < 0 ? "Undone." : "Done again.");
-  }
-
   private async addOwn(forum: Forum, event: SubmitEvent): Promise<void> {
     event.preventDefault();
     const given = new FormData(event.target as HTMLFormElement);
@@ -213,89 +160,21 @@ export class ForumPage extends LitElement {
     if (picture !== null) await this.pictures.ask(picture);
   }
 
-  private forget(topic: string): void {
-    const bringBack = this.kept.forget(topic);
-    this.requestUpdate();
-    const run = () => {
-      bringBack();
-      this.requestUpdate();
-    };
-    say(`“${topic}” is deleted.`, { label: "Undo", run });
+  protected line(line: string) {
+    return html`<article class="card post">
+      <div></div>
+      <div><h2>${line}</h2></div>
+    </article>`;
   }
 
-  override render() {
-    const topic = tidyTopic(this.place);
-    return html`<div class="page">${topic === "" ? this.home() : this.topicPage(topic)}</div>`;
-  }
-
-  private home() {
-    return html`<h1 tabindex="-1">Forum</h1>
-      <p class="muted">
-        A forum on any topic begins when you open it. Posts say who wrote them; the votes are yours alone.
-      </p>
-      <sf-topics
-        base=${BASE}
-        label="Topic"
-        verb="Open"
-        .examples=${EXAMPLES}
-        .kept=${this.kept.topics()}
-        @sf-forget=${({ detail }: CustomEvent<string>) => this.forget(detail)}
-      ></sf-topics>
-      ${this.writing.notice()}`;
-  }
-
-  private topicPage(topic: string) {
-    const { forum, writing } = this;
-    return html`<sf-topics small base=${BASE} label="Another topic" verb="Open"></sf-topics>
-      <div class="row bar">
-        <a href=${BASE}>All forums</a>
-        <span class="row">${writing.controls("Titles by")}</span>
-      </div>
-      <h1 tabindex="-1">${topic}</h1>
-      ${writing.notice()} ${forum === undefined ? this.forming() : this.posts(forum)}`;
-  }
-
-  private forming() {
-    if (this.problem !== "") {
-      return html`<p class="error">${this.problem}</p>
-        <div>
-          <button class="primary" @click=${() => void this.open(tidyTopic(this.place))}>Try again</button>
-        </div>`;
-    }
-    return html`<div class="posts" aria-busy="true">
-      ${repeat(
-        this.writing.outlining ?? [],
-        (line) => line,
-        (line) =>
-          html`<article class="card post">
-            <div></div>
-            <div><h2>${line}</h2></div>
-          </article>`,
-      )}
-      <p class="muted">Choosing titles …</p>
-    </div>`;
-  }
-
-  private posts(forum: Forum) {
+  protected written(forum: Forum) {
     return html`<div class="row bar">
         <span class="row">
           <button class="primary" aria-expanded=${String(this.isComposing)} @click=${() => this.compose()}>
             New post
           </button>
           <button ?disabled=${this.writing.isBusy} @click=${() => void this.more()}>More posts</button>
-          <span>
-            <button class="small" ?disabled=${this.steps.at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>
-              Undo
-            </button>
-            <button
-              class="small"
-              ?disabled=${this.steps.at >= this.steps.all.length - 1}
-              title="Ctrl+Shift+Z"
-              @click=${() => this.move(1)}
-            >
-              Redo
-            </button>
-          </span>
+          ${this.undoButtons()}
         </span>
         <span class="row" role="group" aria-label="Sort by">
           <span class="muted">Sort by</span>
@@ -314,7 +193,7 @@ export class ForumPage extends LitElement {
         )}
         ${
           forum.posts.length === 0
-            ? html`<p class="muted">No post yet; write one, or have more of them written.</p>`
+            ? html`<p class="muted">No posts yet. Write one, or ask for more.</p>`
             : nothing
         }
       </div>
@@ -347,7 +226,7 @@ export class ForumPage extends LitElement {
     >
       <label>Title <input name="title" required maxlength="80" autocomplete="off" /></label>
       <label>Text <textarea name="text" rows="4"></textarea></label>
-      <label class="inline"><input type="checkbox" name="picture" /> With a picture of the title</label>
+      <label class="inline"><input type="checkbox" name="picture" /> With a picture</label>
       <div class="row">
         <button class="primary">Post</button>
         <button type="button" @click=${() => (this.isComposing = false)}>Cancel</button>

@@ -214,7 +214,7 @@ export class RacePage extends LitElement {
   override render() {
     return html`<h1>Race</h1>
       <p class="muted">
-        One prompt, two to four models, true clocks: from this page's request to what the page received.
+        One prompt, two to four models. Each clock runs from this page's request to the answer it receives.
       </p>
       ${this.form()} ${this.note === "" ? nothing : html`<p class="muted" role="status">${this.note}</p>`}
       <div class="lanes">
@@ -260,7 +260,7 @@ export class RacePage extends LitElement {
             ?disabled=${this.isRacing}
             @change=${(event: Event) => (this.prompt = (event.target as HTMLSelectElement).value)}
           >
-            <option value="" disabled selected>of what the model learned</option>
+            <option value="" disabled selected>Training tasks</option>
             ${kinds.map((kind) => html`<option value=${kind.example}>${kind.name}</option>`)}
           </select>
         </label>
@@ -275,7 +275,7 @@ export class RacePage extends LitElement {
                   if (free !== undefined) this.choose([...this.chosen, free.id]);
                 }}
               >
-                Another lane
+                Add a model
               </button>`
             : nothing
         }
@@ -297,10 +297,10 @@ export class RacePage extends LitElement {
       <p class="muted figures" style="margin: 0">
         ${
           this.together
-            ? "All start at once and share the machine's cores: this is what two users at a time would see."
-            : "Each has the machine to itself: this is the fair comparison of speed."
+            ? "All start at once and share the machine, as simultaneous users would."
+            : "Each model has the machine to itself, so times compare fairly."
         }
-        ${judge === null ? "No judge for this prompt." : `The judge: ${judge.says}.`}
+        ${judge === null ? "Answers to this prompt are not checked." : `Checked against: ${judge.says}.`}
       </p>
       <div class="row">
         <button class="primary" ?disabled=${this.isRacing || this.chosen.length < 2}>Race</button>
@@ -408,9 +408,7 @@ export class RacePage extends LitElement {
     return html`<section aria-labelledby="score">
       <div class="row" style="margin-top: 1.25rem">
         <h2 id="score" style="margin: 0">Score so far</h2>
-        <button class="quiet" ?disabled=${this.isRacing} @click=${() => (this.tallies = {})}>
-          Forget it
-        </button>
+        <button class="quiet" ?disabled=${this.isRacing} @click=${() => (this.tallies = {})}>Clear</button>
       </div>
       <sf-score .tallies=${this.tallies}></sf-score>
     </section>`;

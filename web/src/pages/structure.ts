@@ -176,7 +176,7 @@ export class StructurePage extends LitElement {
     const place = pinnable(path, next);
     const isKnown = pins.some((pin) => pointerOf(pin) === pointerOf(place));
     this.steps = push(this.steps, { value: next, pins: isKnown ? pins : [...pins, place] });
-    announce("It is pinned; fill again to have the rest follow.");
+    announce("Pinned. Fill again to update the rest.");
   }
 
   private pin(path: Path): void {
@@ -189,19 +189,23 @@ export class StructurePage extends LitElement {
   private async copy(): Promise<void> {
     try {
       await navigator.clipboard.writeText(JSON.stringify(this.step.value, null, 2));
-      say("The JSON is copied.");
+      say("JSON copied.");
     } catch {
-      say("The browser does not let the page copy; select the text below and copy it.");
+      say("The browser blocks copying; select the text below and copy it yourself.");
     }
   }
 
   override render() {
     return html`<div class="page">
       <h1>Structure</h1>
+      <p class="muted intro">
+        A model reads the text and fills in the form that the schema describes. Pin what is right and fill
+        again.
+      </p>
       ${
         this.cards?.length === 0
           ? html`<p class="muted">
-              No model of this server fills a schema on a canvas; start it with one: sfumato serve tiny
+              No model on this server fills a schema on a canvas; start it with one: sfumato serve tiny
             </p>`
           : nothing
       }

@@ -2,12 +2,13 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { controls } from "../components/base";
-import { COLOURINGS, type Colouring } from "../components/canvas";
+import type { Colouring } from "../components/canvas";
+import "../components/colouring";
 import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
 import "../components/take";
 import { textOf } from "../core/canvas";
-import { remember, remembered } from "../core/preferences";
+import { isMotionReduced, remember, remembered } from "../core/preferences";
 import { announce, sayError } from "../core/say";
 import { latest, type Take } from "../core/take";
 import { getJson } from "../tab/download";
@@ -124,7 +125,7 @@ export class TabPage extends LitElement {
 
   /** What was too fast to be seen is shown again, slowly. */
   private replay(ms: number): void {
-    if (ms > SEEN_MS || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    if (ms > SEEN_MS || isMotionReduced()) return;
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<ScrubberElement>("sf-scrubber")?.play(),
     );
@@ -239,17 +240,13 @@ export class TabPage extends LitElement {
         @sf-at=${({ detail }: CustomEvent<number>) => (this.at = detail >= take.frames.length - 1 ? null : detail)}
       ></sf-scrubber>
       <div class="row bar">
-        <label
-          >Colour by
-          <select
-            @change=${(event: Event) => {
-              this.colouring = (event.target as HTMLSelectElement).value as Colouring;
-              remember("tab.colouring", this.colouring);
-            }}
-          >
-            ${COLOURINGS.map((each) => html`<option value=${each} ?selected=${each === this.colouring}>${each}</option>`)}
-          </select></label
-        >
+        <sf-colouring
+          .value=${this.colouring}
+          @sf-colouring=${({ detail }: CustomEvent<Colouring>) => {
+            this.colouring = detail;
+            remember("tab.colouring", detail);
+          }}
+        ></sf-colouring>
         <span class="figures"
           >${perStep === null ? "" : `${perStep.toFixed(1)} ms a pass · `}${this.loaded?.threads === 1 ? "1 thread" : `${this.loaded?.threads ?? 1} threads`}</span
         >

@@ -175,7 +175,7 @@ export class TodoPage extends LitElement {
         signal: this.stopping.signal,
         onDraft: (draft) => (this.draft = draft),
       });
-      if (page !== null && toText(written.page) === toText(page)) say("It is like that already.");
+      if (page !== null && toText(written.page) === toText(page)) say("It already looks like that.");
       else this.show(written.page, said, written.ms);
       this.sentence = "";
       announce("Changed.");
@@ -220,12 +220,15 @@ export class TodoPage extends LitElement {
     if (this.cards?.length === 0) {
       return html`<div class="page">
         <h1>To-do</h1>
-        <p class="muted">No model of this server writes screens; start it with one: sfumato serve ui</p>
+        <p class="muted">No model on this server writes screens; start it with one: sfumato serve ui</p>
       </div>`;
     }
     const step = current(this.steps);
     return html`<div class="page">
       <h1>To-do</h1>
+      <p class="muted intro">
+        Describe an app and it appears; each sentence after that changes what it is about, and nothing else.
+      </p>
       <form
         @submit=${(event: Event) => {
           event.preventDefault();
@@ -264,8 +267,8 @@ export class TodoPage extends LitElement {
         ${
           step === undefined && this.draft === null
             ? html`<p class="empty muted">
-                Nothing here yet. The first sentence makes the app; each further one changes it, and its
-                buttons do what they say.
+                Describe a list, a table or a form above and it appears here. Then say what to change, or use
+                it as it is: everything on it works.
               </p>`
             : html`<sf-screen
                 .page=${this.draft ?? step?.page ?? null}
@@ -291,7 +294,7 @@ export class TodoPage extends LitElement {
         <span class="figures">${step.ms === null ? "" : `${Math.round(step.ms)} ms`}</span>
       </div>
       <details>
-        <summary>What was said and done</summary>
+        <summary>History of changes</summary>
         <ol>
           ${all.map(
             ({ said }, i) =>

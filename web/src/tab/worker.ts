@@ -59,7 +59,7 @@ async function load(name: string): Promise<void> {
   await warming;
   const forward = await openGraph(manifest, file("model.onnx"), file("model.safetensors"));
   const loaded = { manifest, settings, tokenizer, stopHead, forward };
-  // The first pass has its code compiled; nobody is to wait for that with a prompt.
+  // The first pass compiles its code; do it before a prompt has to wait for it.
   await warmUp(loaded);
   model = loaded;
   isAsked = false;

@@ -44,15 +44,18 @@ export async function write(
   options: {
     page?: Component | null;
     seed?: number;
+    /** Denoising steps at most; the model's own number without it. */
+    steps?: number | undefined;
     signal?: AbortSignal;
     onDraft?: (page: Component, view: CanvasView) => void;
   } = {},
 ): Promise<Written> {
-  const { page = null, seed = 0, signal, onDraft } = options;
+  const { page = null, seed = 0, steps, signal, onDraft } = options;
   const said = sentence.replace(/\s+/gu, " ").trim();
   const prompt = page === null ? `screen: ${said}` : toText(page) + MARK + said;
   const start = performance.now();
-  let request: CanvasRequest = { model, prompt, seed };
+  const base: CanvasRequest = { model, prompt, ...(steps === undefined ? {} : { steps }) };
+  let request: CanvasRequest = { ...base, seed };
   let [reason, idle] = ["", ""];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const {
@@ -64,7 +67,7 @@ export async function write(
       const draft = parseDraft(textOf(view));
       if (draft !== null) onDraft(draft, view);
     });
-    // A program on an unsettled canvas is wrong nine times in ten, and would change what nobody mentioned.
+    // A program on an unsettled canvas is wrong nine times in ten, and would change other things.
     if (page !== null && ending === "steps") {
       throw new NotUnderstood(
         "The model is not sure what that means, and left all as it is; say it in other words.",
@@ -87,20 +90,25 @@ export async function write(
         return { page: kept, program: null, usage, ms: performance.now() - start };
       }
       request =
-        page === null ? repair(request, text, reason, seed + attempt) : { ...request, seed: seed + attempt };
+        page === null
+          ? repair(base, request, text, reason, seed + attempt)
+          : { ...request, seed: seed + attempt };
     }
   }
   throw new NotUnderstood(`The model wrote nothing that can be shown (${reason}); say it in other words.`);
 }
 
 /** The line that cannot be read is written again where it stands; without one, or the second time, all of it is. */
-function repair(request: CanvasRequest, text: string, reason: string, seed: number): CanvasRequest {
+function repair(
+  base: CanvasRequest,
+  request: CanvasRequest,
+  text: string,
+  reason: string,
+  seed: number,
+): CanvasRequest {
   const number = Number(/^line (\d+)/.exec(reason)?.[1] ?? 0);
   const lines = text.split("\n");
-  if (!lines[number - 1] || request.text !== undefined) {
-    const { model, prompt } = request as { model: string; prompt: string };
-    return { model, prompt, seed };
-  }
+  if (!lines[number - 1] || request.text !== undefined) return { ...base, seed };
   const from = lines.slice(0, number - 1).reduce((length, line) => length + line.length + 1, 0);
   const to = from + (lines[number - 1]?.length ?? 0);
   return again(request, text, outside([[from, to]], text.length), seed);

@@ -3,6 +3,9 @@ import { css } from "lit";
 import { themes } from "./themes";
 
 const parts = css`
+  :host {
+    display: grid;
+  }
   .page {
     /* What controls of ours take their colours from. */
     --surface: var(--page);
@@ -14,16 +17,14 @@ const parts = css`
     --accent: var(--key);
     background: var(--page);
     color: var(--ink);
-    border: 1px solid var(--line);
-    border-radius: 14px;
     padding: clamp(0.9rem, 3vw, 1.75rem);
     display: grid;
     gap: 0.9rem;
     align-content: start;
     container-type: inline-size;
     transition:
-      background-color 160ms,
-      color 160ms;
+      background-color calc(var(--motion) * 160ms),
+      color calc(var(--motion) * 160ms);
   }
   .slot {
     min-width: 0;
@@ -34,7 +35,7 @@ const parts = css`
     filter: none;
   }
   .changed {
-    animation: changed 900ms ease-out;
+    animation: changed calc(var(--motion) * 900ms) ease-out;
   }
   @keyframes changed {
     from {
@@ -115,7 +116,7 @@ const parts = css`
     list-style: none;
   }
   ul > .item .says::before {
-    content: "•";
+    content: "•" / "";
     margin-right: 0.6rem;
     color: var(--soft);
   }
@@ -140,6 +141,13 @@ const parts = css`
   }
   .says {
     flex: 1;
+    text-align: left;
+  }
+  button.says {
+    padding: 0.1rem 0.3rem;
+  }
+  button.says:hover {
+    text-decoration: underline;
   }
   .check {
     flex: 1;
@@ -152,7 +160,7 @@ const parts = css`
     height: 1.1rem;
     flex: none;
   }
-  .check input:checked + .says {
+  li .check input:checked + .says {
     text-decoration: line-through;
     text-decoration-color: color-mix(in oklab, currentcolor 60%, transparent);
   }
@@ -263,7 +271,7 @@ const parts = css`
     padding: 0.9rem 0.1rem 0;
     min-height: 2.5rem;
   }
-  .input > label > input,
+  .input > label > :is(input, textarea),
   .select select {
     width: 100%;
   }
@@ -333,18 +341,30 @@ const parts = css`
       var(--raised);
     border: 1px dashed var(--edge-strong);
   }
+  /* A log takes what room there is, however long it is. */
+  .page:has(> .text > pre) {
+    grid-template-rows: minmax(10rem, 1fr);
+    align-content: stretch;
+  }
+  .text:has(pre) {
+    display: grid;
+  }
+  pre {
+    contain: size;
+    margin: 0;
+    overflow: auto;
+    white-space: pre-wrap;
+    overflow-wrap: anywhere;
+    font: 0.875rem/1.5 var(--mono);
+  }
+  textarea {
+    resize: vertical;
+    font: 0.9rem/1.5 var(--mono);
+  }
   hr {
     border: 0;
     border-top: 1px solid var(--line);
     margin: 0.2rem 0;
-  }
-  @media (prefers-reduced-motion: reduce) {
-    .changed {
-      animation: none;
-    }
-    .page {
-      transition: none;
-    }
   }
 `;
 

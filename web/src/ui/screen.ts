@@ -9,23 +9,44 @@ import { chart } from "./chart";
 import { look } from "./look";
 import { get, lineOf, walk, type Component } from "./tree";
 
+/** What a person did to a slot. */
+export interface Click {
+  readonly element: string;
+  readonly type: Exclude<Action["type"], "ask"> | "press" | "enter" | "choose" | "open" | "input";
+  readonly value: string;
+}
+
+/** What a slot shows that is not in the tree, because it is longer than a label or changes by itself. */
+export interface Bound {
+  readonly value?: string;
+  readonly options?: readonly string[];
+  /** Whether a field has many lines. */
+  readonly isLong?: boolean;
+  readonly isReadonly?: boolean;
+  /** Whether an entry can be opened. */
+  readonly opens?: boolean;
+}
+
 declare global {
   interface HTMLElementTagNameMap {
     "sf-screen": ScreenElement;
   }
   interface HTMLElementEventMap {
+    "sf-click": CustomEvent<Click>;
     "sf-effect": CustomEvent<Effect>;
   }
 }
 
-type Field = HTMLInputElement | HTMLSelectElement;
+type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 const ARIA_SORT = { up: "ascending", down: "descending" } as const;
 
+/** Sends `sf-click` for each click; unless that is prevented, `sf-effect` with what it comes to. */
 @customElement("sf-screen")
 export class ScreenElement extends LitElement {
   @property({ attribute: false }) page: Component | null = null;
   /** Addresses of images, by slot. */
   @property({ attribute: false }) images: Readonly<Record<string, string>> = {};
+  @property({ attribute: false }) bound: Readonly<Record<string, Bound>> = {};
   /** How settled slots are that are still being written, from 0 to 1; those that are not in it are. */
   @property({ attribute: false }) certainty: ReadonlyMap<string, number> = new Map();
   /** Whether it is still being written; then it cannot be used. */
@@ -90,7 +111,7 @@ export class ScreenElement extends LitElement {
       case "header":
         return html`<h2>${of.text}</h2>`;
       case "text":
-        return html`<p>${of.text}</p>`;
+        return this.text(of);
       case "badge":
         return html`<span>${of.text}</span>`;
       case "divider":
@@ -98,7 +119,9 @@ export class ScreenElement extends LitElement {
       case "button":
         return html`<button
           ?disabled=${get(of, "disabled") !== undefined}
-          @click=${() => this.effect(press(this.shown(), of.id, this.values()))}
+          @click=${() => {
+            if (this.clicked(of.id, "press")) this.effect(press(this.shown(), of.id, this.values()));
+          }}
         >
           ${of.text}
         </button>`;
@@ -133,6 +156,12 @@ export class ScreenElement extends LitElement {
     }
   }
 
+  private text(of: Component) {
+    const { value } = this.bound[of.id] ?? {};
+    if (value === undefined) return html`<p>${of.text}</p>`;
+    return html`<pre role="log" aria-label=${of.text} tabindex="0">${value}</pre>`;
+  }
+
   private list(of: Component) {
     const shown = of.children.filter((child) => get(child, "hidden") === undefined);
     const entries = repeat(
@@ -145,7 +174,7 @@ export class ScreenElement extends LitElement {
           data-slot=${child.id}
           @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, child.id)}
         >
-          ${child.kind === "checkbox" ? this.checkbox(child) : html`<span class="says">${child.text}</span>`}
+          ${child.kind === "checkbox" ? this.checkbox(child) : this.item(child)}
           ${this.removal(child, child.text)}
         </li>`,
     );
@@ -160,6 +189,11 @@ export class ScreenElement extends LitElement {
           </ol>`
     }
     ${this.hiddenNote(of)}`;
+  }
+
+  private item({ id, text }: Component) {
+    if (this.bound[id]?.opens !== true) return html`<span class="says">${text}</span>`;
+    return html`<button class="quiet says" @click=${() => this.clicked(id, "open", text)}>${text}</button>`;
   }
 
   private removal({ id }: Component, text: string) {
@@ -194,32 +228,61 @@ export class ScreenElement extends LitElement {
   }
 
   private input(of: Component) {
+    const { value, isLong = false, isReadonly = false } = this.bound[of.id] ?? {};
+    const onInput = (event: Event) => {
+      if (value !== undefined) this.clicked(of.id, "input", (event.target as Field).value);
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      const field = event.target as HTMLInputElement;
+      if (value !== undefined) onInput(event);
+      else if (this.clicked(of.id, "enter", field.value)) {
+        this.effect(enter(this.shown(), of.id, this.values()));
+      } else field.value = "";
+    };
     return html`<label
       ><span>${of.text}${get(of, "required") === undefined ? "" : " *"}</span>
-      <input
-        data-field=${of.id}
-        type=${get(of, "type") ?? "text"}
-        autocomplete="off"
-        ?required=${get(of, "required") !== undefined}
-        ?disabled=${get(of, "disabled") !== undefined}
-        @keydown=${(event: KeyboardEvent) => {
-          if (event.key === "Enter" && !event.isComposing) {
-            this.effect(enter(this.shown(), of.id, this.values()));
-          }
-        }}
-    /></label>`;
+      ${
+        isLong
+          ? html`<textarea
+              data-field=${of.id}
+              rows="12"
+              spellcheck="false"
+              ?readonly=${isReadonly}
+              .value=${live(value ?? "")}
+              @input=${onInput}
+            ></textarea>`
+          : html`<input
+              data-field=${of.id}
+              type=${get(of, "type") ?? "text"}
+              autocomplete="off"
+              ?required=${get(of, "required") !== undefined}
+              ?disabled=${get(of, "disabled") !== undefined}
+              .value=${value === undefined ? nothing : live(value)}
+              @change=${onInput}
+              @keydown=${onKey}
+            />`
+      }
+    </label>`;
   }
 
   private select(of: Component) {
+    const { value, options = of.cells } = this.bound[of.id] ?? {};
     return html`<label
       ><span>${of.text}</span>
       <select
         data-field=${of.id}
         ?disabled=${get(of, "disabled") !== undefined}
-        @change=${(event: Event) =>
-          this.effect(choose(this.shown(), of.id, (event.target as HTMLSelectElement).value))}
+        @change=${(event: Event) => {
+          const option = (event.target as HTMLSelectElement).value;
+          if (this.clicked(of.id, "choose", option)) this.effect(choose(this.shown(), of.id, option));
+        }}
       >
-        ${of.cells.map((cell) => html`<option>${cell}</option>`)}
+        ${options.map((option) =>
+          value === undefined
+            ? html`<option>${option}</option>`
+            : html`<option ?selected=${option === value}>${option}</option>`,
+        )}
       </select></label
     >`;
   }
@@ -348,9 +411,23 @@ export class ScreenElement extends LitElement {
     return Object.fromEntries(fields.map((field) => [field.dataset.field ?? "", field.value]));
   }
 
-  private act(action: Action): void {
+  /** Whether the screen itself is to do what the click means. */
+  private clicked(element: string, type: Click["type"], value = ""): boolean {
+    const detail = { element, type, value };
+    return this.dispatchEvent(
+      new CustomEvent("sf-click", { detail, bubbles: true, composed: true, cancelable: true }),
+    );
+  }
+
+  private act(action: Exclude<Action, { type: "ask" | "add" | "theme" }>): void {
+    const value = "by" in action ? String(action.by) : "word" in action ? action.word : "";
+    if (!this.clicked(action.slot, action.type, value)) return;
     const program = programOf(this.shown(), action);
     if (program !== null) this.effect({ program });
+  }
+
+  override updated(): void {
+    for (const log of this.renderRoot.querySelectorAll("pre")) log.scrollTop = log.scrollHeight;
   }
 
   private effect(effect: Effect): void {
