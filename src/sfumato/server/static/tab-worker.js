@@ -4,25 +4,19 @@ const SHELL = "sfumato-tab-shell";
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
-async function ofTheServer(request) {
-  try {
-    return await fetch(request);
-  } catch (error) {
-    const kept = await (await caches.open(SHELL)).match("/tab");
-    if (kept === undefined) throw error;
-    return kept;
-  }
-}
-
-async function ofTheCache(request) {
-  return (await (await caches.open(SHELL)).match(request.url)) ?? fetch(request);
+// The browser's own cache, which holds assets too, comes first: with WebAssembly it keeps the compiled code.
+async function answerTo(request, url) {
+  const answer = await fetch(request).catch(() => null);
+  if (answer?.ok) return answer;
+  const kept = await (await caches.open(SHELL)).match(url);
+  return kept ?? answer ?? fetch(request);
 }
 
 addEventListener("fetch", (event) => {
   const { request } = event;
   const { origin, pathname } = new URL(request.url);
   if (request.method !== "GET" || origin !== location.origin) return;
-  if (request.mode === "navigate" && pathname === "/tab") event.respondWith(ofTheServer(request));
+  if (request.mode === "navigate" && pathname === "/tab") event.respondWith(answerTo(request, "/tab"));
   else if (pathname.startsWith("/assets/") || pathname === "/icon.svg")
-    event.respondWith(ofTheCache(request));
+    event.respondWith(answerTo(request, request.url));
 });
