@@ -35,8 +35,8 @@ from sfumato.engine.engine import Engine
 from sfumato.kernels.cpu.backend import Matrix as FloatMatrix
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 from sfumato.kernels.cpu.products import Matrix
-from sfumato.models.model import Model
 from sfumato.models.layers import FloatProduct
+from sfumato.models.model import Model
 from sfumato.models.quantization.products import IntegerExperts
 from sfumato.models.quantization.weights import QUANTIZATIONS
 
