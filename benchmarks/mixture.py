@@ -181,7 +181,7 @@ def share_chosen(engine: Engine) -> float:
         chosen.append((end_X.diff(prepend=end_X.new_zeros(1)) > 0).float().mean())
         return multiply(experts, x_NI, row_M, end_X)
 
-    IntegerExperts.forward = watched  # type: ignore[method-assign]
+    IntegerExperts.forward = watched  # type: ignore[method-assign, assignment]
     try:
         engine.step()
     finally:

@@ -92,7 +92,7 @@ class Matrix(nn.Module):
             self._hold(panels, whole.new_empty(whole.shape[:-1].numel(), dtype=torch.int32))
         else:
             self._hold(panels, torch.cat([part.to(exact).sum(-1) for part in few]).int().mul_(-FLIP))
-        self._start = torch.zeros_like(self.flipped_start, device="cpu")
+        self._start = torch.zeros(len(self.flipped_start), dtype=torch.int32, device="cpu")
 
     def _hold(self, panels: Tensor, flipped_start: Tensor) -> None:
         self.register_buffer("panels", panels, persistent=False)

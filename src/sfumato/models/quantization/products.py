@@ -275,16 +275,17 @@ class IntegerTable(nn.Module):
         super().__init__()
         self.backend: Backend = TORCH
         weight_VD = weight_VD.detach()
-        tiny = torch.finfo(torch.float32).tiny
-        # In parts, to avoid a second float copy.
-        peak_V = _join([part_VD.abs().amax(1) for part_VD in torch.split(weight_VD, 4096)])
-        scales_V = (peak_V.float() / DIGIT).clamp_min(tiny)
-        levels_VD = torch.empty_like(weight_VD, dtype=torch.int8)
-        rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
-        for part_VD, part_V, into_VD in zip(*rows, strict=True):
-            into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
+        levels_VD = weight_VD.new_empty(weight_VD.shape, dtype=torch.int8)
+        scales_V = weight_VD.new_empty(len(weight_VD), dtype=torch.float32)
+        if not weight_VD.is_meta:
+            # In parts, to avoid a second float copy.
+            rows = (torch.split(part, 4096) for part in (weight_VD, scales_V, levels_VD))
+            for part_VD, part_V, into_VD in zip(*rows, strict=True):
+                part_V.copy_((part_VD.abs().amax(1).float() / DIGIT).clamp_min(torch.finfo(torch.float32).tiny))
+                into_VD.copy_((part_VD / part_V.unsqueeze(-1)).round_())
         self.register_buffer("scales_V", scales_V, persistent=False)
-        self.register_buffer("share_V", scales_V / scales_V.max(), persistent=False)
+        share_V = scales_V.new_empty(len(scales_V)) if weight_VD.is_meta else scales_V / scales_V.max()
+        self.register_buffer("share_V", share_V, persistent=False)
         self.to_logits = integer_matrix(levels_VD) if logits else None
         self.to_mean = integer_matrix(levels_VD.T, means=True) if means else None
 
