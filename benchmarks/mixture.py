@@ -32,7 +32,7 @@ from sfumato.checkpoints.prepared import Layout, Preparation, Shards
 from sfumato.checkpoints.tensors import INDEX, weight_files
 from sfumato.costs import measure_machine
 from sfumato.engine.engine import Engine
-from sfumato.kernels.cpu.backend import Matrix as FloatMatrix
+from sfumato.kernels.cpu.backend import FloatMatrix
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
 from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.layers import FloatProduct
