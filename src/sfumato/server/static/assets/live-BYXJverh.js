@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-fGZKlAEf.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-DvyFIox2.js";/**
+import{E as n,A as s}from"./index-DV4BFDvE.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-C3oRITfD.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
