@@ -1,7 +1,7 @@
 """User interface tasks: a sentence to a screen, and a command about a screen to a program that changes it.
 
-Training uses the tasks without a suffix. Each has three variants for evaluation with something held out: wordings, five
-domains, and combinations such as a table in dark mode or a coloured badge.
+`ui_screen` and `ui_edit` have three variants each for evaluation, with something held out: wordings, five domains, and
+combinations such as a table in dark mode or a coloured badge. Training uses the other tasks.
 """
 
 from __future__ import annotations
