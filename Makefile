@@ -157,7 +157,7 @@ train-mend: .venv/.ready
 	rm -rf runs/mend/embedded && $(BIN)/sfumato convert runs/mend/checkpoint runs/mend/embedded --bits 8
 	cp runs/mend/embedded/*.json runs/mend/embedded/model.safetensors src/sfumato/assets/mend/
 
-# A day on one core (the embedded model has had two hours); the quantized result becomes the embedded model.
+# A day on one core (the embedded model has had six hours); the quantized result becomes the embedded model.
 train-ui: .venv/.ready
 	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
 	rm -rf runs/ui/embedded && $(BIN)/sfumato convert runs/ui/checkpoint runs/ui/embedded --bits 8
