@@ -55,7 +55,8 @@ def test_score_grows_with_steps(page: Page):
     right = [int(row.get_by_role("cell").first.inner_text().split()[0]) for row in table.get_by_role("row").all()[1:]]
     assert right[-1] > right[0]
     means = [float(row.get_by_role("cell").nth(2).inner_text()) for row in table.get_by_role("row").all()[1:]]
-    assert means[0] == 1
+    # One step a canvas; a long derivation takes a second canvas.
+    assert 1 <= means[0] < 2
     assert means[-1] > means[0]
 
     page.get_by_label("Expressions").fill("500")
