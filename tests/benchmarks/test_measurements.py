@@ -99,7 +99,6 @@ def test_arrivals_at_random_times(bench_model: BenchModel):
 def test_a_share_of_a_step(bench_model: BenchModel):
     found = step_share(bench_model, 8, 5, repeats=2)
     assert found.share > 0
-    assert found.share == pytest.approx(found.products_s / found.step_s)
     cost = step_cost(bench_model.model.decoder, 8, 5, soft_embedding=True)
     assert found.operations_per_s * found.step_s == pytest.approx(cost.operations)
 
