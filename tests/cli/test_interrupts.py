@@ -34,4 +34,7 @@ def test_signal_at_a_random_moment(benchmark, command, number):
     moment_s = random.Random(f"{command} {number}").uniform(0.0, 4.0)
     fixed = benchmark.BUGGY.replace("+", "*")
     outcome = benchmark.interrupt(command, number, moment_s, fixed, started=True)
+    if outcome.faults == ["ignored"]:
+        # The command may have ended just as the signal was sent; one that ignores it does so earlier, too.
+        outcome = benchmark.interrupt(command, number, moment_s / 4, fixed, started=True)
     assert outcome.faults == [], outcome.output
