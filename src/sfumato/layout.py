@@ -123,7 +123,7 @@ class PrefixLayout:
         return self.spec.canvas_length if self.fixed_canvas else min(wanted, num_left)
 
     def num_step(self, num_text: int, length: int) -> int:
-        """Numbers that a step over a whole canvas computes."""
+        """Positions that a step over a whole canvas computes."""
         return num_text + length if self.full else length
 
     def canvas_positions(self, num_text: int, length: int, decided: Numbers | None = None) -> CanvasPositions:

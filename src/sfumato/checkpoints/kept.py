@@ -91,7 +91,7 @@ def kept_model(
     return kept_path(f"{dtype} {quantization}", [*files, *(Path(str(module.__file__)) for module in _CODE)])
 
 
-def save_kept(path: Path, model: Model, layout: Layout) -> None:
+def save_kept(path: Path, layout: Layout, model: Model) -> None:
     """Keep a model that multiplies integers."""
     keep(path, *encode(layout.held(model), layout.preparation))
 

@@ -220,14 +220,16 @@ def load_checkpoint(
         model = Layout(model, preparation).load(weight_files(source), dtype)
         return Checkpoint(model.eval(), spec, generation)
     quantization = None if quantization is None else quantization.suited_to(spec, device)
-    kept = None if quantization is None else kept_model(source, model, dtype, quantization, device)
-    layout = None if kept is None or quantization is None else Layout(model, Preparation.of(quantization, dtype))
-    restored = None if kept is None or layout is None else restore(kept, layout)
-    if restored is None:
-        fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
-        if kept is not None and layout is not None:
-            save_kept(kept, model, layout)
-    return Checkpoint((restored or model).eval(), spec, generation)
+    entry: tuple[Path, Layout] | None = None
+    if quantization is not None and (kept := kept_model(source, model, dtype, quantization, device)) is not None:
+        entry = kept, Layout(model, Preparation.of(quantization, dtype))
+        restored = restore(*entry)
+        if restored is not None:
+            return Checkpoint(restored.eval(), spec, generation)
+    fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
+    if entry is not None:
+        save_kept(*entry, model)
+    return Checkpoint(model.eval(), spec, generation)
 
 
 def preparation_of(source: Path | GGUFFile) -> Preparation | None:

@@ -88,7 +88,12 @@ class Preparation:
             CheckpointError: if the file is damaged, or of another version.
         """
         with opened_tensors(path) as file:
-            record = (file.metadata() or {}).get(PREPARED)
+            return cls.of_file(path, file)
+
+    @classmethod
+    def of_file(cls, path: Path, file: Any) -> Preparation | None:
+        """The record in an open file; see `read`."""
+        record = (file.metadata() or {}).get(PREPARED)
         if record is None:
             return None
         try:
@@ -143,9 +148,9 @@ class Layout:
             )
         tensors: dict[str, Tensor] = {}
         for path in paths:
-            if Preparation.read(path) != self.preparation:
-                raise CheckpointError(f"{path} belongs to another conversion than the other files; convert again")
             with opened_tensors(path) as file:
+                if Preparation.of_file(path, file) != self.preparation:
+                    raise CheckpointError(f"{path} belongs to another conversion than the other files; convert again")
                 tensors |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         absent = {name for name, one in self.expected.items() if name not in tensors or not _alike(tensors[name], one)}
         if wrong := sorted(absent | tensors.keys() - self.expected.keys()):

@@ -16,7 +16,6 @@ from sfumato.spec import GenerationSpec
 
 if TYPE_CHECKING:
     from sfumato.models.model import Model
-    from sfumato.spec import GenerationSpec
 
 CANVAS, PREFIX = 64, 128
 """Canvas length of the step whose time is predicted."""

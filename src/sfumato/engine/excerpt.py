@@ -4,7 +4,6 @@ edited, or how."""
 from __future__ import annotations
 
 import bisect
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import Event, Request, Result
 from sfumato.errors import RequestError
 from sfumato.spec import GenerationSpec
+from sfumato.text.patches import common_ends
 from sfumato.text.tokenizer import Tokenizer
 
 _TAB = "    "
@@ -130,10 +130,8 @@ class Excerpt:
         parts, done = [], 0
         for (start, end), new in zip(spans, texts, strict=True):
             start, end = start + self.window[0], end + self.window[0]
-            kept = _num_common(self.whole[start:end], new)
-            start, new = start + kept, new[kept:]
-            kept = _num_common(self.whole[start:end][::-1], new[::-1])
-            end, new = end - kept, new[: len(new) - kept]
+            num_before, num_after = common_ends(self.whole[start:end], new)
+            start, end, new = start + num_before, end - num_after, new[num_before : len(new) - num_after]
             if start == end and not new:
                 continue
             # A tab is replaced as a whole.
@@ -152,11 +150,6 @@ class Excerpt:
             indent = "(?m)^ +" if not line.strip(" ") else "(?<=\n) +"
             text = re.sub(indent, lambda spaces: spaces[0].replace(_TAB, "\t"), text)
         return text.replace("\n", "\r\n") if 2 * given.count("\r\n") > given.count("\n") else text
-
-
-def _num_common(text: str, other: str) -> int:
-    """Length of the common prefix of two texts."""
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
 
 
 def choose_excerpts(

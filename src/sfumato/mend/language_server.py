@@ -11,7 +11,7 @@ from pygls.workspace import ServerTextPosition, ServerTextRange, TextDocument
 
 from sfumato.mend.mender import Mended, Mender
 from sfumato.mend.parsing import parse
-from sfumato.text.patches import num_common
+from sfumato.text.patches import common_ends
 
 SOURCE = "sfumato"
 MAX_CHARACTERS = 200_000
@@ -89,8 +89,7 @@ def _diagnostic(error: SyntaxError, document: TextDocument) -> types.Diagnostic:
 
 def _edit(document: TextDocument, before: str, after: str) -> types.TextEdit:
     """The shortest edit that turns one text into another."""
-    start = num_common(before, after)
-    tail = num_common(before[start:][::-1], after[start:][::-1])
+    start, tail = common_ends(before, after)
     end = len(before) - tail
     positions = [document.client_position_at_offset(offset) for offset in (start, end)]
     return types.TextEdit(range=types.Range(*positions), new_text=after[start : len(after) - tail])

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from sfumato.engine.request import CanvasChanged, Committed, Event, Reopened
 from sfumato.server.failures import ApiError
 from sfumato.server.streaming import sse
-from sfumato.text.patches import num_common
+from sfumato.text.patches import common_ends
 
 MAX_BEHIND = 256
 """Number of events kept while a canvas is in work."""
@@ -179,8 +179,7 @@ class LiveCanvas:
         """
         before = self.text + "".join(self.pieces)
         self.text, self.pieces, self.positions = "", (text,), dict(_NO_POSITIONS)
-        start = num_common(before, text)
-        num_after = num_common(before[start:][::-1], text[start:][::-1])
+        start, num_after = common_ends(before, text)
         change = {"chars": [start, len(before) - num_after], "text": text[start : len(text) - num_after]}
         if before != text or always:
             self.step = self.steps = self.step + 1

@@ -34,8 +34,13 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
     return source
 
 
-def num_common(text: str, other: str) -> int:
-    """Length of the common prefix of two texts."""
+def common_ends(text: str, other: str) -> tuple[int, int]:
+    """Lengths of the common prefix of two texts, and of the common suffix of what follows it."""
+    start = _num_common(text, other)
+    return start, _num_common(text[start:][::-1], other[start:][::-1])
+
+
+def _num_common(text: str, other: str) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
 
 

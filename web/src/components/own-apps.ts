@@ -2,7 +2,7 @@
 import type { ReactiveController, ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import { textOf, type CanvasView } from "../core/canvas";
-import type { App } from "../core/desktop";
+import { OWN_APPS, type App } from "../core/desktop";
 import { revisionPrompt } from "../core/encyclopedia";
 import { adopt, fileTree, pathsOf, unnamed } from "../core/file-tree";
 import { LOOKS, looks, remember, remembered, setLooks, type Looks } from "../core/preferences";
@@ -245,7 +245,7 @@ export class OwnApps implements ReactiveController {
 
   private enter(line: string): void {
     if (line.trim() === "") return;
-    const apps = ["Files", "Terminal", "Settings"];
+    const apps = OWN_APPS.map(({ name }) => name);
     const { system, said, opens, clears, isForModel } = run(this.system, line, { clicks: this.clicks, apps });
     if (system !== this.system) this.change(system);
     if (clears === true) this.setTurns([]);

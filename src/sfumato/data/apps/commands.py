@@ -28,7 +28,7 @@ _TOGETHER = (
 """Intents about one component, of which a sentence may combine several."""
 _MAX_TOGETHER = 6
 _MAX_REFERENCES = 8
-_MAX_PAGES = 60
+_MAX_TRIES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ def draw_command(
     while True:
         intent = random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
         # Few pages have tables and checkboxes: draw another page rather than another intent.
-        for _ in range(_MAX_PAGES):
+        for _ in range(_MAX_TRIES):
             page = draw_page(random, domain, unseen_domain=unseen_domain)
             command = _command(random, page, domain, intent, unseen_wording)
             if command is not None:
@@ -100,7 +100,7 @@ def draw_commands(random: Random) -> Command:
         page = draw_page(random, domain, unseen_domain=False)
         within = {component.id: {each.id for each in component.walk()} for component in page.walk()}
         num_wanted, found, used = random.randint(2, _MAX_TOGETHER), list[Command](), set[str]()
-        for intent in random.choices(_TOGETHER, k=_MAX_PAGES):
+        for intent in random.choices(_TOGETHER, k=_MAX_TRIES):
             command = _command(random, page, domain, intent, unseen_wording=False)
             if command is None or command.combination:
                 continue

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-DV4BFDvE.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-C3oRITfD.js";/**
+import{E as n,A as s}from"./index-Bw-nnlwX.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-D931Kj0p.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
