@@ -29,7 +29,8 @@ for quantize in (None, "w8a8", "w4a8"):
 print(running.library() is None, "numba" in sys.modules, file=sys.stderr)
 """
 runs = pytest.mark.skipif(
-    sys.platform != "linux" or not features() >= running.NEEDED, reason="the library is for other CPUs"
+    sys.platform != "linux" or not features() >= running.LIBRARIES["x86-64-v3.so"],
+    reason="the libraries are for other CPUs",
 )
 
 
@@ -60,18 +61,31 @@ def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-def test_the_library_is_made_of_these_sources():
+@pytest.mark.parametrize("name", running.LIBRARIES)
+def test_libraries_are_built_from_these_sources(name: str):
     """If not: python -m sfumato.kernels.cpu.loops.build."""
-    held = running.LIBRARY.read_bytes()
+    held = (running.LOOPS / name).read_bytes()
     assert held[-32:] == running.seal(held[:-32])
 
 
 @runs
-def test_it_has_all_loops():
-    library = running.library()
-    assert isinstance(library, ctypes.CDLL)
+@pytest.mark.parametrize("name", running.LIBRARIES)
+def test_libraries_have_all_loops(name: str):
+    """A library loads on CPUs that could not run it."""
+    library = ctypes.CDLL(str(running.LOOPS / name))
     assert len(LOOPS) > 10
     assert all(hasattr(library, loop.symbol) for loop in LOOPS)
+
+
+@runs
+def test_best_library_for_the_cpu_is_taken(monkeypatch: pytest.MonkeyPatch):
+    for name, needed in running.LIBRARIES.items():
+        if features() >= needed:
+            monkeypatch.setattr(running, "features", lambda needed=needed: needed)
+            library = running.library.__wrapped__()
+            assert library is not None and Path(library._name).name == name
+    monkeypatch.setattr(running, "features", frozenset)
+    assert running.library.__wrapped__() is None
 
 
 def ask(**environment: str) -> tuple[str, list[str]]:
@@ -92,17 +106,14 @@ def test_it_gives_the_text_that_compiled_loops_give():
 
 @pytest.mark.parametrize("damage", ["cut", "other"])
 def test_a_library_that_is_damaged_or_old_is_left_alone(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    content = running.LIBRARY.read_bytes()
-    place = tmp_path / "loops.so"
-    place.write_bytes(content[:1000] if damage == "cut" else content)
-    monkeypatch.setattr(running, "LIBRARY", place)
+    name = "x86-64-v3.so"
+    content = (running.LOOPS / name).read_bytes()
+    path = tmp_path / name
+    path.write_bytes(content[:1000] if damage == "cut" else content)
+    monkeypatch.setattr(running, "LIBRARIES", {str(path): frozenset[str]()})
     if damage == "other":
         monkeypatch.setattr(running, "SECOND_DIGIT", 255)
-    running.library.cache_clear()
-    try:
-        assert running.library() is None
-    finally:
-        running.library.cache_clear()
+    assert running.library.__wrapped__() is None
 
 
 def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):

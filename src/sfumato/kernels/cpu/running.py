@@ -1,9 +1,9 @@
 """Runs compiled loops on the threads of torch's own OpenMP, because a second pool's idle threads would compete with
 them; gives them memory, and replays recorded passes of them.
 
-Loops are written in `kernels.cpu.loops`. The package ships them compiled for Linux CPUs with AVX-512 and VNNI;
-elsewhere, and if their source was changed, a loop is compiled at its first call and cached on disk, next to the package
-or in the user's cache.
+Loops are written in `kernels.cpu.loops`. The package ships them compiled for Linux on x86-64, for CPUs with AVX-512 and
+VNNI and for those with AVX2; elsewhere, and if their source was changed, a loop is compiled at its first call and
+cached on disk, next to the package or in the user's cache.
 
 A step of a small model is hundreds of loops, driven by a program that makes the same decisions every time. A `Graph`
 records the loops of one pass with their memory, like a CUDA graph on a GPU.
@@ -35,10 +35,13 @@ from sfumato.kernels.base import DIGIT, SECOND_DIGIT
 from sfumato.kernels.cpu.loops.sizes import features
 
 LOOPS = Path(__file__).parent / "loops"
-LIBRARY = LOOPS / "x86-64-v4-vnni.so"
-"""The library, built by `python -m sfumato.kernels.cpu.loops.build`."""
-NEEDED = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni", "bmi2", "fma", "avx2"}
-"""CPU features it needs, by Linux's names."""
+_AVX2 = frozenset({"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})
+LIBRARIES = {
+    "x86-64-v4-vnni.so": _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"},
+    "x86-64-v3.so": _AVX2,
+}
+"""The libraries in `LOOPS`, best first, with the CPU features that they need, by Linux's names. They are built by
+`python -m sfumato.kernels.cpu.loops.build`."""
 _LOG = logging.getLogger(__name__)
 # Shorter compilations are not announced.
 _COMPILING_S = 0.3
@@ -66,14 +69,14 @@ def seal(content: bytes) -> bytes:
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The loops shipped with the package; None if they do not run here or have other sources."""
-    if sys.platform != "linux" or platform.machine() != "x86_64" or not features() >= NEEDED:
-        return None
-    if os.environ.get("SFUMATO_COMPILE_LOOPS"):
+    """The loops shipped with the package for this CPU; None if there are none, or they have other sources."""
+    fitting = [LOOPS / name for name, needed in LIBRARIES.items() if features() >= needed]
+    is_built = sys.platform == "linux" and platform.machine() == "x86_64" and bool(fitting)
+    if not is_built or os.environ.get("SFUMATO_COMPILE_LOOPS"):
         return None
     try:
-        held = LIBRARY.read_bytes()
-        return ctypes.CDLL(str(LIBRARY)) if held[-_SEAL:] == seal(held[:-_SEAL]) else None
+        held = fitting[0].read_bytes()
+        return ctypes.CDLL(str(fitting[0])) if held[-_SEAL:] == seal(held[:-_SEAL]) else None
     except OSError:
         return None
 

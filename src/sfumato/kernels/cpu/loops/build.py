@@ -1,4 +1,4 @@
-"""Build the library of loops that the package ships: `python -m sfumato.kernels.cpu.loops.build`.
+"""Build the libraries of loops that the package ships: `python -m sfumato.kernels.cpu.loops.build`.
 
 Needs gcc and binutils on Linux on x86-64, with any CPU that numba runs on.
 """
@@ -13,11 +13,16 @@ import tempfile
 from pathlib import Path
 
 _CALLERS = ("backend", "products")
-_TARGET = {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"}
+# What numba compiles for, by library, and features that a library uses only where the CPU has them.
+_TARGETS = {
+    "x86-64-v4-vnni.so": {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"},
+    "x86-64-v3.so": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
+}
+_OPTIONAL = {"x86-64-v4-vnni.so": {"amx_int8", "amx_tile"}, "x86-64-v3.so": set[str]()}
 
 
 def build(path: Path) -> None:
-    """Compile all loops and link them.
+    """Compile all loops and link them, in a process whose environment has the path's target.
 
     Raises:
         CalledProcessError: if gcc or objcopy fails.
@@ -25,7 +30,7 @@ def build(path: Path) -> None:
     from sfumato.kernels.cpu import running
     from sfumato.kernels.cpu.loops import sizes
 
-    target = frozenset(running.NEEDED | {"amx_int8", "amx_tile"})
+    target = running.LIBRARIES[path.name] | _OPTIONAL[path.name]
     setattr(sizes, "features", lambda: target)  # noqa: B010
     from sfumato.kernels.cpu.loops.compiling import compiled
 
@@ -37,7 +42,7 @@ def build(path: Path) -> None:
                 if isinstance(loop, running.Loop):
                     made = compiled(loop.function())
                     objects.append(Path(directory) / f"{loop.name}.o")
-                    objects[-1].write_bytes(_object_of(str(made._library._final_module)))
+                    objects[-1].write_bytes(_object_of(str(made._library._final_module), path.name))
                     names.append(loop.symbol)
                     renamed = f"{made._wrapper_name}={loop.symbol}"
                     _run("objcopy", "--redefine-sym", renamed, f"--keep-global-symbol={loop.symbol}", objects[-1])
@@ -51,11 +56,11 @@ def build(path: Path) -> None:
         path.write_bytes(content + running.seal(content))
 
 
-def _object_of(instructions: str) -> bytes:
+def _object_of(instructions: str, library: str) -> bytes:
     """Position-independent machine code for LLVM instructions."""
     from llvmlite import binding
 
-    cpu, features = (_TARGET[f"NUMBA_CPU_{name}"] for name in ("NAME", "FEATURES"))
+    cpu, features = (_TARGETS[library][f"NUMBA_CPU_{name}"] for name in ("NAME", "FEATURES"))
     target = binding.Target.from_default_triple()
     machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
     return bytes(machine.emit_object(binding.parse_assembly(instructions)))
@@ -66,11 +71,12 @@ def _run(*command: str | Path) -> None:
 
 
 if __name__ == "__main__":
-    if not os.environ.items() >= _TARGET.items():
-        # numba reads these on import. A separate cache keeps the results away from programs that compile for this CPU.
-        kept = tempfile.TemporaryDirectory()
-        there = os.environ | _TARGET | {"NUMBA_CACHE_DIR": kept.name, "SFUMATO_COMPILE_LOOPS": "1"}
-        sys.exit(subprocess.run([sys.executable, "-m", "sfumato.kernels.cpu.loops.build"], env=there).returncode)
-    from sfumato.kernels.cpu.running import LIBRARY
+    from sfumato.kernels.cpu.running import LOOPS
 
-    build(LIBRARY)
+    if len(sys.argv) > 1:
+        build(LOOPS / sys.argv[1])
+    for name in _TARGETS if len(sys.argv) == 1 else ():
+        # numba reads these on import. A separate cache keeps the results away from programs that compile for this CPU.
+        with tempfile.TemporaryDirectory() as kept:
+            there = os.environ | _TARGETS[name] | {"NUMBA_CACHE_DIR": kept, "SFUMATO_COMPILE_LOOPS": "1"}
+            subprocess.run([sys.executable, "-m", __spec__.name, name], env=there, check=True)

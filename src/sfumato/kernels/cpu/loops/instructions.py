@@ -1,6 +1,6 @@
-"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: AMX, or VNNI of AVX-512.
+"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: AMX, VNNI of AVX-512, or AVX2.
 
-A panel is 32 outputs, with four inputs of each output adjacent, as both instructions read them. Levels of groups are
+A panel is 32 outputs, with four inputs of each output adjacent, as AMX and VNNI read them. Levels of groups are
 unsigned; with 4 bits, those of the upper 16 outputs are in the upper halves of the bytes. After the levels of each
 group come its 32 scales and 32 minimums, in float16.
 
@@ -9,6 +9,7 @@ Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -21,12 +22,20 @@ from sfumato.kernels.cpu.loops.sizes import PANEL, STEP, features
 
 # Rows of an AMX tile.
 TILE = 16
-AMX = "amx_int8" in features()
-
-_WORD, _INT, _BYTE = ir.IntType(64), ir.IntType(32), ir.IntType(8)
-_LANES, _FLOATS, _HALVES = (ir.VectorType(kind, 16) for kind in (_INT, ir.FloatType(), ir.HalfType()))
+AMX, VNNI = "amx_int8" in features(), "avx512_vnni" in features()
 LINE = 64
-_PRODUCT = types.void(*[types.int64] * 9)
+REGISTER = 64 if VNNI else 32
+"""Bytes of a vector register. Two of them hold the sums of a row; AVX2 goes over a panel twice."""
+INPUT_BYTES = 1 if VNNI else 2
+"""Bytes per input: AVX2 multiplies pairs of 16 bits, in the order of `widen`."""
+_NUM_LANES = REGISTER // 4
+
+_WORD, _INT, _SHORT, _BYTE = (ir.IntType(bits) for bits in (64, 32, 16, 8))
+_LANES, _FLOATS, _HALVES = (ir.VectorType(kind, _NUM_LANES) for kind in (_INT, ir.FloatType(), ir.HalfType()))
+_PAIRS = ir.VectorType(_SHORT, 2 * _NUM_LANES)
+_PRODUCT = types.void(*[types.int64] * 10)
+# Offsets of a row's two registers of sums, in bytes.
+_SIDES = (0, 2 * PANEL)
 
 
 def _fetch(builder: Any, *terms: Any) -> None:
@@ -35,35 +44,67 @@ def _fetch(builder: Any, *terms: Any) -> None:
     call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer(builder, _BYTE, *terms), reading, level, data)
 
 
+def _everywhere(builder: Any, kind: Any, *terms: Any) -> Any:
+    """Emit a register that holds the number at an address in all lanes."""
+    number = builder.load(pointer(builder, kind.element, *terms), align=4)
+    alone = builder.insert_element(ir.Constant(kind, ir.Undefined), number, _INT(0))
+    return builder.shuffle_vector(alone, ir.Constant(kind, ir.Undefined), ir.Constant(_LANES, [0] * _NUM_LANES))
+
+
+def _unpack(builder: Any, levels: Any, *, signed: bool) -> Sequence[Any]:
+    """Emit a matrix's levels as `_add_dots` reads them. AVX2: those of even and of odd inputs, in 16 bits each."""
+    if VNNI:
+        return (levels,)
+    eight = ir.Constant(_PAIRS, [8] * 2 * _NUM_LANES)
+    pairs = builder.bitcast(levels, _PAIRS)
+    if signed:
+        return builder.ashr(builder.shl(pairs, eight), eight), builder.ashr(pairs, eight)
+    return builder.and_(pairs, ir.Constant(_PAIRS, [0xFF] * 2 * _NUM_LANES)), builder.lshr(pairs, eight)
+
+
+def _add_dots(builder: Any, sums: Sequence[Any], columns: Sequence[Sequence[Any]], signed: bool, *terms: Any) -> None:
+    """Emit the products of four inputs of a row, at an address, with unpacked levels, and add them to the row's sums.
+    One of inputs and levels is signed in VNNI; 16 bits hold either."""
+    if VNNI:
+        fours = _everywhere(builder, _LANES, *terms)
+        for total, (levels,) in zip(sums, columns, strict=True):
+            given = (fours, levels) if signed else (levels, fours)
+            builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, builder.load(total), *given), total)
+        return
+    pairs = [builder.bitcast(_everywhere(builder, _LANES, *terms, _WORD(offset)), _PAIRS) for offset in (0, 4)]
+    for total, levels in zip(sums, columns, strict=True):
+        for given in zip(pairs, levels, strict=True):
+            products = call(builder, "llvm.x86.avx2.pmadd.wd", _LANES, *given)
+            builder.store(builder.add(builder.load(total), products), total)
+
+
 def _dots(num_rows: int) -> Any:
-    """Emit the product of some rows with a panel in VNNI: 16 sums per register; 12 rows fill the registers."""
+    """Emit the product of some rows with a panel, or with half of it in AVX2."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
+        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead, column = arguments
 
         def places(address: Any, stride: Any) -> list[Any]:
             offsets = [builder.mul(stride, _WORD(row)) for row in range(num_rows)]
-            return [pointer(builder, _LANES, address, row, _WORD(half)) for row in offsets for half in (0, LINE)]
+            return [pointer(builder, _LANES, address, column, row, _WORD(side)) for row in offsets for side in _SIDES]
 
         # Declared in memory; the compiler keeps them in registers.
         sums = [cgutils.alloca_once(builder, _LANES) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
         for own, place in zip(sums, places(start, start_stride), strict=True):
             builder.store(builder.load(place, align=4), own)
         fetched = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), _WORD(2 * LINE), _WORD(0))
-        nothing, everywhere = ir.Constant(_LANES, ir.Undefined), ir.Constant(_LANES, [0] * 16)
+        row_bytes = builder.mul(width, _WORD(INPUT_BYTES))
         with cgutils.for_range(builder, builder.sdiv(width, _WORD(4))) as loop:
             panel_at, ahead_at = (builder.mul(loop.index, step) for step in (_WORD(2 * LINE), fetched))
-            halves = []
-            for half in (0, LINE):
-                halves.append(builder.load(pointer(builder, _LANES, panel, panel_at, _WORD(half)), align=LINE))
-                _fetch(builder, ahead, ahead_at, _WORD(half))
+            columns = []
+            for side in _SIDES:
+                place = pointer(builder, _LANES, panel, column, panel_at, _WORD(side))
+                columns.append(_unpack(builder, builder.load(place, align=REGISTER), signed=True))
+                _fetch(builder, ahead, ahead_at, _WORD(side))
+            inputs = builder.mul(loop.index, _WORD(4 * INPUT_BYTES))
             for row in range(num_rows):
-                place = pointer(builder, _INT, x, builder.mul(width, _WORD(row)), builder.mul(loop.index, _WORD(4)))
-                four = builder.insert_element(nothing, builder.load(place, align=4), _INT(0))
-                fours = builder.shuffle_vector(four, nothing, everywhere)
-                for half, own in zip(halves, sums[2 * row : 2 * row + 2], strict=True):
-                    given = (builder.load(own), fours, half)
-                    builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
+                of_row = sums[2 * row : 2 * row + 2]
+                _add_dots(builder, of_row, columns, True, x, builder.mul(row_bytes, _WORD(row)), inputs)
         for own, place in zip(sums, places(out, out_stride), strict=True):
             builder.store(builder.load(own), place, align=4)
         return context.get_dummy_value()
@@ -77,9 +118,9 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
     step_bytes = 4 * PANEL * bits // 8
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, width, panel, factors, factors_stride, out, out_stride, ahead, num_ahead = arguments
+        x, width, panel, factors, factors_stride, out, out_stride, ahead, num_ahead, column = arguments
         num_groups = builder.sdiv(factors_stride, _WORD(8))
-        group = builder.sdiv(width, num_groups)
+        group, row_bytes = builder.sdiv(width, num_groups), builder.mul(width, _WORD(INPUT_BYTES))
         levels_bytes = builder.mul(builder.sdiv(group, _WORD(4)), _WORD(step_bytes))
         block_bytes = builder.add(levels_bytes, _WORD(2 * LINE))
         distance = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), builder.sub(ahead, panel), _WORD(0))
@@ -87,39 +128,35 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             [cgutils.alloca_once(builder, kind) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
             for kind in (_LANES, _FLOATS)
         )
-        low = ir.Constant(_LANES, [0x0F0F0F0F] * 16)
-
-        def everywhere(kind: Any, *terms: Any) -> Any:
-            one = builder.load(pointer(builder, kind.element, *terms), align=4)
-            alone = builder.insert_element(ir.Constant(kind, ir.Undefined), one, _INT(0))
-            return builder.shuffle_vector(alone, ir.Constant(kind, ir.Undefined), ir.Constant(_LANES, [0] * 16))
+        low = ir.Constant(_LANES, [0x0F0F0F0F] * _NUM_LANES)
 
         def fused(a: Any, b: Any, total: Any) -> None:
-            builder.store(call(builder, "llvm.fma.v16f32", _FLOATS, a, b, builder.load(total)), total)
+            builder.store(call(builder, f"llvm.fma.v{_NUM_LANES}f32", _FLOATS, a, b, builder.load(total)), total)
 
         def take(block: Any, inputs: Any, step: Any) -> None:
             """Add the products of four inputs."""
             lines = builder.mul(step, _WORD(step_bytes))
-            halves = []
+            levels = []
             for line in range(0, step_bytes, LINE):
-                halves.append(builder.load(pointer(builder, _LANES, block, lines, _WORD(line)), align=LINE))
+                place = pointer(builder, _LANES, block, column, lines, _WORD(line))
+                levels.append(builder.load(place, align=REGISTER))
                 _fetch(builder, block, distance, lines, _WORD(line))
             if bits == 4:
-                upper = builder.lshr(halves[0], ir.Constant(_LANES, [4] * 16))
-                halves = [builder.and_(half, low) for half in (halves[0], upper)]
+                upper = builder.lshr(levels[0], ir.Constant(_LANES, [4] * _NUM_LANES))
+                levels = [builder.and_(half, low) for half in (levels[0], upper)]
+            columns = [_unpack(builder, half, signed=False) for half in levels]
+            at_step = builder.mul(step, _WORD(4 * INPUT_BYTES))
             for row in range(num_rows):
-                fours = everywhere(_LANES, inputs, builder.mul(width, _WORD(row)), builder.mul(step, _WORD(4)))
-                for half, own in zip(halves, sums[2 * row : 2 * row + 2], strict=True):
-                    given = (builder.load(own), half, fours)
-                    builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, *given), own)
+                of_row = sums[2 * row : 2 * row + 2]
+                _add_dots(builder, of_row, columns, False, inputs, builder.mul(row_bytes, _WORD(row)), at_step)
 
         for total in totals:
-            builder.store(ir.Constant(_FLOATS, [0.0] * 16), total)
+            builder.store(ir.Constant(_FLOATS, [0.0] * _NUM_LANES), total)
         with cgutils.for_range(builder, num_groups) as loop:
             block = builder.add(panel, builder.mul(loop.index, block_bytes))
-            inputs = builder.add(x, builder.mul(loop.index, group))
+            inputs = builder.add(x, builder.mul(loop.index, builder.mul(group, _WORD(INPUT_BYTES))))
             for own in sums:
-                builder.store(ir.Constant(_LANES, [0] * 16), own)
+                builder.store(ir.Constant(_LANES, [0] * _NUM_LANES), own)
             # Eight at a time, because loop overhead would cost as much as a row.
             num_steps = builder.sdiv(group, _WORD(4))
             num_eights = builder.sdiv(num_steps, _WORD(8))
@@ -129,29 +166,27 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             whole_steps = builder.mul(num_eights, _WORD(8))
             with cgutils.for_range(builder, builder.sub(num_steps, whole_steps)) as step:
                 take(block, inputs, builder.add(whole_steps, step.index))
-            scales, minimums = (
-                [
-                    builder.fpext(
-                        builder.load(pointer(builder, _HALVES, block, levels_bytes, _WORD(first + half)), align=32),
-                        _FLOATS,
-                    )
-                    for half in (0, LINE // 2)
-                ]
-                for first in (0, LINE)
-            )
+
+            def load_halves(first: int, side: int) -> Any:
+                """Load a register of scales or minimums, which take half as much memory as sums."""
+                at_column = builder.add(builder.sdiv(column, _WORD(2)), _WORD(first + side // 2))
+                place = pointer(builder, _HALVES, block, levels_bytes, at_column)
+                return builder.fpext(builder.load(place, align=REGISTER // 2), _FLOATS)
+
+            scales, minimums = ([load_halves(first, side) for side in _SIDES] for first in (0, LINE))
             for line in (0, LINE):
                 _fetch(builder, block, distance, levels_bytes, _WORD(line))
             for row in range(num_rows):
                 terms = (factors, builder.mul(factors_stride, _WORD(row)), builder.mul(loop.index, _WORD(8)))
-                scale, scaled_sum = (everywhere(_FLOATS, *terms, _WORD(place)) for place in (0, 4))
-                for half in (0, 1):
-                    sum_, total = sums[2 * row + half], totals[2 * row + half]
+                scale, scaled_sum = (_everywhere(builder, _FLOATS, *terms, _WORD(place)) for place in (0, 4))
+                for side in (0, 1):
+                    sum_, total = sums[2 * row + side], totals[2 * row + side]
                     whole = builder.sitofp(builder.load(sum_), _FLOATS)
-                    fused(builder.fmul(whole, scale), scales[half], total)
-                    fused(scaled_sum, minimums[half], total)
+                    fused(builder.fmul(whole, scale), scales[side], total)
+                    fused(scaled_sum, minimums[side], total)
         for number, total in enumerate(totals):
             at_row = builder.mul(out_stride, _WORD(number // 2))
-            place = pointer(builder, _FLOATS, out, at_row, _WORD(number % 2 * LINE))
+            place = pointer(builder, _FLOATS, out, column, at_row, _WORD(_SIDES[number % 2]))
             builder.store(builder.load(total), place, align=4)
         return context.get_dummy_value()
 
@@ -163,7 +198,7 @@ def _tiles(num_tiles: int) -> Any:
     the panel."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead = arguments
+        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead, _ = arguments
 
         def tile(name: str, number: int, stride: Any, *terms: Any) -> None:
             place = pointer(builder, _BYTE, *terms)
@@ -195,8 +230,9 @@ def _tiles(num_tiles: int) -> Any:
 
 
 def _product(generate: Any) -> Any:
-    """Product of some rows with a panel, given addresses and strides in bytes. Meanwhile, `num_ahead` lines of memory
-    per instruction are prefetched from `ahead`."""
+    """Product of some rows with a panel, given addresses and strides in bytes; the width is in inputs. Meanwhile,
+    `num_ahead` lines of memory per instruction are prefetched from `ahead`. With AVX2, `column` is the offset of the
+    first of the two registers of sums that are computed, in bytes."""
 
     @code
     def product(
@@ -210,6 +246,7 @@ def _product(generate: Any) -> Any:
         out_stride: Any,
         ahead: Any,
         num_ahead: Any,
+        column: Any,
     ) -> Any:
         return _PRODUCT, generate
 
@@ -238,38 +275,48 @@ def _leave_tiles(typing_context: Any) -> Any:
     return types.void(), generate
 
 
-_dots_12, _dots_8, _dots_4, _dots_2, _dots_1 = (_dots(num_rows) for num_rows in (12, 8, 4, 2, 1))
-# Six rows with their float sums fill the registers.
-_dots_6_of_4, _dots_4_of_4, _dots_2_of_4, _dots_1_of_4 = (_grouped_dots(num_rows, 4) for num_rows in (6, 4, 2, 1))
-_dots_6_of_8, _dots_4_of_8, _dots_2_of_8, _dots_1_of_8 = (_grouped_dots(num_rows, 8) for num_rows in (6, 4, 2, 1))
+def _by_rows(products: Sequence[tuple[int, Any]]) -> Callable[..., int]:
+    """A function that multiplies as many rows as one of these products takes with a whole panel, and returns how many.
+    The last product takes one row."""
+    (count, product), *others = products
+
+    @njit(error_model="numpy")
+    def multiply(left: int, given: Any) -> int:
+        product(*given, 0)
+        if not VNNI:
+            product(*given[:-1], 0, REGISTER)
+        return count
+
+    if not others:
+        return multiply
+    multiply_fewer = _by_rows(others)
+
+    @njit(error_model="numpy")
+    def multiply_some(left: int, given: Any) -> int:
+        return multiply(left, given) if left >= count else multiply_fewer(left, given)
+
+    return multiply_some
+
+
+# As many rows as fill the registers, then fewer; products in groups hold float sums as well.
+_multiply_some = _by_rows([(num_rows, _dots(num_rows)) for num_rows in ((12, 8, 4, 2, 1) if VNNI else (4, 2, 1))])
+_multiply_some_of_4, _multiply_some_of_8 = (
+    _by_rows([(num_rows, _grouped_dots(num_rows, bits)) for num_rows in ((6, 4, 2, 1) if VNNI else (4, 2, 1))])
+    for bits in (4, 8)
+)
 _two_tiles, _one_tile = _tiles(2), _tiles(1)
 
 
 @njit(error_model="numpy")
 def multiply_by_lanes(num_rows: int, product: Any, shapes: int) -> None:
-    """Multiply all rows with a panel; `product` is what `_product` takes, without `num_ahead`."""
+    """Multiply all rows with a panel; `product` is what `_product` takes, without `num_ahead` and `column`."""
     x, width, panel, start, start_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
-        left = num_rows - row
-        first, to = start + row * start_stride, out + row * out_stride
+        of_row, first, to = x + row * width * INPUT_BYTES, start + row * start_stride, out + row * out_stride
         # Memory takes as long as 12 rows, so the first ones prefetch the next panel.
-        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, 2 if row == 0 else 0)
-        if left >= 12:
-            _dots_12(*given)
-            row += 12
-        elif left >= 8:
-            _dots_8(*given)
-            row += 8
-        elif left >= 4:
-            _dots_4(*given)
-            row += 4
-        elif left >= 2:
-            _dots_2(*given)
-            row += 2
-        else:
-            _dots_1(*given)
-            row += 1
+        given = (of_row, width, panel, first, start_stride, to, out_stride, ahead, 2 if row == 0 else 0)
+        row += _multiply_some(num_rows - row, given)
 
 
 @njit(error_model="numpy")
@@ -278,33 +325,12 @@ def multiply_groups(num_rows: int, product: Any, bits: int) -> None:
     x, width, panel, factors, factors_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
-        left = num_rows - row
-        of_row, to = factors + row * factors_stride, out + row * out_stride
-        given = (x + row * width, width, panel, of_row, factors_stride, to, out_stride, ahead, 1 if row == 0 else 0)
-        if left >= 6:
-            if bits == 4:
-                _dots_6_of_4(*given)
-            else:
-                _dots_6_of_8(*given)
-            row += 6
-        elif left >= 4:
-            if bits == 4:
-                _dots_4_of_4(*given)
-            else:
-                _dots_4_of_8(*given)
-            row += 4
-        elif left >= 2:
-            if bits == 4:
-                _dots_2_of_4(*given)
-            else:
-                _dots_2_of_8(*given)
-            row += 2
+        of_row, scales, to = x + row * width * INPUT_BYTES, factors + row * factors_stride, out + row * out_stride
+        given = (of_row, width, panel, scales, factors_stride, to, out_stride, ahead, 1 if row == 0 else 0)
+        if bits == 4:
+            row += _multiply_some_of_4(num_rows - row, given)
         else:
-            if bits == 4:
-                _dots_1_of_4(*given)
-            else:
-                _dots_1_of_8(*given)
-            row += 1
+            row += _multiply_some_of_8(num_rows - row, given)
 
 
 @njit(error_model="numpy")
@@ -320,7 +346,7 @@ def _by_tiles_of_amx(num_rows: int, product: Any, shapes: int) -> None:
         elif row == 0:
             _shape_tiles(shapes)
         first, to = start + row * start_stride, out + row * out_stride
-        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, num_ahead)
+        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, num_ahead, 0)
         if left > TILE:
             _two_tiles(*given)
         else:
@@ -361,12 +387,11 @@ def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
 
 
 def _finishing(digits: int, adds: bool, grouped: bool) -> Any:
-    """Emit code that turns a panel's sums into floats, 16 at a time, and adds bias and residual. Residual and result
+    """Emit code that turns a panel's sums into floats, a register at a time, and adds bias and residual. Residual and result
     have one stride. Sums of groups are floats already, with their inputs' scales."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         product, num_rows, scale, scales, bias, residual, out, stride = arguments
-        nothing, everywhere = ir.Constant(_FLOATS, ir.Undefined), ir.Constant(_LANES, [0] * 16)
 
         def load(kind: Any, *terms: Any) -> Any:
             return builder.load(pointer(builder, kind, *terms), align=4)
@@ -376,15 +401,14 @@ def _finishing(digits: int, adds: bool, grouped: bool) -> Any:
             return load(_FLOATS, *terms) if grouped else builder.sitofp(load(_LANES, *terms), _FLOATS)
 
         with cgutils.for_range(builder, num_rows) as loop:
-            own = load(ir.FloatType(), scale, builder.mul(loop.index, _WORD(4)))
-            factors = builder.shuffle_vector(builder.insert_element(nothing, own, _INT(0)), nothing, everywhere)
+            factors = _everywhere(builder, _FLOATS, scale, builder.mul(loop.index, _WORD(4)))
             row = builder.mul(loop.index, stride)
-            for half in (_WORD(0), _WORD(LINE)):
+            for half in (_WORD(offset) for offset in range(0, 4 * PANEL, REGISTER)):
                 sums = load_sums(loop.index, half)
                 if digits == 2:
                     rest = load_sums(builder.add(loop.index, num_rows), half)
                     if not grouped:
-                        rest = builder.fmul(rest, ir.Constant(_FLOATS, [1.0 / SECOND_DIGIT] * 16))
+                        rest = builder.fmul(rest, ir.Constant(_FLOATS, [1.0 / SECOND_DIGIT] * _NUM_LANES))
                     sums = builder.fadd(sums, rest)
                 if not grouped:
                     sums = builder.fmul(sums, factors)

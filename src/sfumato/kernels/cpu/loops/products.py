@@ -2,7 +2,7 @@
 
 A matrix is packed once, in panels. Threads claim panels and multiply all rows with each; or they claim parts of a long
 sum and multiply them with all panels. If there are several matrices with their own rows, those without rows are not
-read. Integer sums are exact, so both instructions and any number of threads give the same result; sums over groups are
+read. Integer sums are exact, so all instructions and any number of threads give the same result; sums over groups are
 floats, added in order.
 
 numba caches compiled loops by file: after a change in `instructions`, touch this file too.
@@ -21,7 +21,9 @@ from numba.np.numpy_support import carray
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT
 from sfumato.kernels.cpu.loops.compiling import Array, F, Z, at, claim_seat, float_of, parts, place_of
 from sfumato.kernels.cpu.loops.instructions import (
+    INPUT_BYTES,
     LINE,
+    VNNI,
     fill_shapes,
     finish,
     finish_groups,
@@ -42,6 +44,23 @@ def _take(x_MI: Array, first: int, flip: int, out_MD: Array) -> None:
         for i in range(taken):
             out_D[i] = np.uint8(x_D[i]) ^ bit
         out_D[taken:] = 0
+
+
+@njit(error_model="numpy")
+def _widen(x_MI: Array, first: int, unsigned: bool, out_MD: Array) -> None:
+    """Copy inputs from an index on in 16 bits, with zeros after the last: of each four, the even ones come first."""
+    taken, mask = min(out_MD.shape[1], x_MI.shape[1] - first), np.int16(0xFF if unsigned else -1)
+    whole = taken // 4 * 4
+    for row in range(len(x_MI)):
+        x_D, out_D = x_MI[row, first : first + taken], out_MD[row]
+        out_D[whole:] = 0
+        for i in range(0, whole, 4):
+            out_D[i] = np.int16(x_D[i]) & mask
+            out_D[i + 1] = np.int16(x_D[i + 2]) & mask
+            out_D[i + 2] = np.int16(x_D[i + 1]) & mask
+            out_D[i + 3] = np.int16(x_D[i + 3]) & mask
+        for i in range(whole, taken):
+            out_D[whole + (i % 4 % 2) * 2 + i % 4 // 2] = np.int16(x_D[i]) & mask
 
 
 @njit(error_model="numpy")
@@ -105,7 +124,7 @@ def multiply(job: Any) -> None:
         most_rows = end_X[0]
         for matrix in range(1, num_matrices):
             most_rows = max(most_rows, end_X[matrix] - end_X[matrix - 1])
-    own_MD = np.empty((most_rows, depth), np.uint8)
+    own_MD = np.empty((most_rows, depth * INPUT_BYTES), np.uint8)
     shapes_2B = np.empty((2, LINE), np.uint8)
     product_MP = np.empty((most_rows, PANEL), Z)
     factors_MG2 = np.empty((most_rows if bits else 0, num_groups, 2), F)
@@ -125,13 +144,15 @@ def multiply(job: Any) -> None:
                     rows = end_X[matrix] - row
                 by_tiles = rows >= least_tiled
                 # Digits to be summed are unsigned, and so are levels of groups.
-                flip = 0 if by_tiles or sums or bits else FLIP
-                takes = flip != 0 or depth != num_inputs
+                flip = 0 if by_tiles or sums or bits or not VNNI else FLIP
+                takes = flip != 0 or depth != num_inputs or not VNNI
                 if by_tiles:
                     fill_shapes(rows, shapes_2B)
                     leaves = True
-                if takes:
+                if takes and VNNI:
                     _take(x_MI[row : row + rows], chunk * depth, flip, own_MD)
+                elif takes:
+                    _widen(x_MI[row : row + rows], chunk * depth, sums, own_MD.view(np.int16))
                 if bits:
                     _weigh_groups(x_MI[row : row + rows], scale_NG[row : row + rows // digits], factors_MG2)
             if rows == 0:
