@@ -83,7 +83,8 @@ def test_best_library_for_the_cpu_is_taken(monkeypatch: pytest.MonkeyPatch):
         if features() >= needed:
             monkeypatch.setattr(running, "features", lambda needed=needed: needed)
             library = running.library.__wrapped__()
-            assert library is not None and Path(library._name).name == name
+            assert library is not None
+            assert Path(library._name).name == name
     monkeypatch.setattr(running, "features", frozenset)
     assert running.library.__wrapped__() is None
 

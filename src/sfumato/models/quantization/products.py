@@ -26,7 +26,10 @@ _UNSURE = 4 / 12**0.5
 
 @functools.cache
 def multiplies_integers(device: torch.device) -> bool:
-    """Whether 8-bit integer products are exact; on x86 without VNNI, sums of two of them overflow."""
+    """Whether 8-bit integer products are exact: by `kernels.cpu.products`, or by torch, whose sums of two overflow on
+    some x86 CPUs."""
+    if device.type == "cpu" and is_available():
+        return True
     most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
     return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
 

@@ -387,8 +387,8 @@ def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
 
 
 def _finishing(digits: int, adds: bool, grouped: bool) -> Any:
-    """Emit code that turns a panel's sums into floats, a register at a time, and adds bias and residual. Residual and result
-    have one stride. Sums of groups are floats already, with their inputs' scales."""
+    """Emit code that turns a panel's sums into floats, a register at a time, and adds bias and residual. Residual and
+    result have one stride. Sums of groups are floats already, with their inputs' scales."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         product, num_rows, scale, scales, bias, residual, out, stride = arguments
