@@ -1,4 +1,4 @@
-"""A delta restores its checkpoint, up to rounding."""
+"""Deltas restore their checkpoint up to rounding; checkpoints can be stored quantized."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ SPEC = GenerationSpec(canvas_length=16, self_conditioning=True)
 
 @pytest.fixture(scope="module")
 def changed() -> Decoder:
-    """The twin with self-conditioning, one layer less, and a few of its tensors moved."""
+    """The twin with self-conditioning, one layer fewer, and a few of its tensors changed."""
     base = load_checkpoint(TWIN).model
     assert isinstance(base, Decoder)
     layers = base.config.num_hidden_layers - 1
     model = Decoder(dataclasses.replace(base.config, num_hidden_layers=layers, self_conditioning=True))
     model.initialize(3)
-    own = model.state_dict()
-    model.load_state_dict(own | {name: tensor for name, tensor in base.state_dict().items() if name in own})
+    state = model.state_dict()
+    model.load_state_dict(state | {name: tensor for name, tensor in base.state_dict().items() if name in state})
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name in ("model.layers.0.mlp.up_proj.weight", "model.embed_tokens.weight", "model.norm.weight"):
@@ -41,12 +41,12 @@ def changed() -> Decoder:
     return model
 
 
-# Of the largest of a row: half a step; of 4 bits, whose ends may be cut off, a step and a half of twice that range.
-MOST_8, MOST_4 = 0.5 / 127, 1.5 * 2 / 15
+# Relative to the largest of a row: half a step of 8 bits; a step and a half of 4 bits, which may clip the extremes.
+MAX_ERROR_8, MAX_ERROR_4 = 0.5 / 127, 1.5 * 2 / 15
 
 
-@pytest.mark.parametrize(("bits", "most"), [(8, MOST_8), (4, MOST_4)])
-def test_it_comes_back(changed: Decoder, tmp_path: Path, bits: Any, most: float):
+@pytest.mark.parametrize(("bits", "max_error"), [(8, MAX_ERROR_8), (4, MAX_ERROR_4)])
+def test_delta_restores_the_checkpoint(changed: Decoder, tmp_path: Path, bits: Any, max_error: float):
     save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=bits)
     assert not (tmp_path / "model.safetensors").exists()
     found = load_checkpoint(tmp_path)
@@ -57,7 +57,7 @@ def test_it_comes_back(changed: Decoder, tmp_path: Path, bits: Any, most: float)
         difference = tensor - base[name] if name in base else tensor
         error = (after[name] - tensor).abs()
         if tensor.dim() > 1:
-            assert (error <= difference.abs().amax(-1, keepdim=True) * most * 1.01 + 1e-8).all(), name
+            assert (error <= difference.abs().amax(-1, keepdim=True) * max_error * 1.01 + 1e-8).all(), name
         else:
             assert torch.equal(after[name], tensor), name
     # What did not change is not stored.
@@ -70,16 +70,16 @@ def test_it_comes_back(changed: Decoder, tmp_path: Path, bits: Any, most: float)
     }
 
 
-def test_a_base_that_is_not_the_one(changed: Decoder, tmp_path: Path):
+def test_wrong_base_is_refused(changed: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN))
-    told = json.loads((tmp_path / BASE).read_text())
+    record = json.loads((tmp_path / BASE).read_text())
     for changes, message in (
         ({"base": str(ASSETS / "tiny")}, r"tiny has sha256 [0-9a-f]{64}; allowed: [0-9a-f]{64}"),
         ({"base": str(tmp_path / "gone")}, "gone"),
         ({"base": None}, "base is None; allowed: a str"),
-        ({"taken": [*told["taken"], "model.other"]}, "lacks tensors that .* changes: model.other"),
+        ({"taken": [*record["taken"], "model.other"]}, "lacks tensors that .* changes: model.other"),
     ):
-        (tmp_path / BASE).write_text(json.dumps(told | changes))
+        (tmp_path / BASE).write_text(json.dumps(record | changes))
         with pytest.raises((CheckpointError, ConfigError), match=message):
             load_checkpoint(tmp_path)
     (tmp_path / BASE).write_text("{")
@@ -87,7 +87,7 @@ def test_a_base_that_is_not_the_one(changed: Decoder, tmp_path: Path):
         load_checkpoint(tmp_path)
 
 
-def test_a_delta_that_is_damaged(changed: Decoder, tmp_path: Path):
+def test_damaged_delta_is_refused(changed: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN))
     content = (tmp_path / DELTA).read_bytes()
     (tmp_path / DELTA).write_bytes(content[: len(content) // 2])
@@ -95,16 +95,16 @@ def test_a_delta_that_is_damaged(changed: Decoder, tmp_path: Path):
         load_checkpoint(tmp_path)
 
 
-def test_a_base_in_shards(changed: Decoder, tmp_path: Path):
-    """All of its files are held against what was meant."""
+def test_base_may_be_sharded(changed: Decoder, tmp_path: Path):
+    """The digest covers all of its files."""
     base, weights = tmp_path / "base", load_file(TWIN / "model.safetensors")
     base.mkdir()
     (base / "config.json").write_bytes((TWIN / "config.json").read_bytes())
     names = sorted(weights)
-    parts = {"one.safetensors": names[::2], "two.safetensors": names[1::2]}
-    for file, own in parts.items():
-        save_file({name: weights[name] for name in own}, base / file)
-    index = {"weight_map": {name: file for file, own in parts.items() for name in own}}
+    shards = {"one.safetensors": names[::2], "two.safetensors": names[1::2]}
+    for file, part in shards.items():
+        save_file({name: weights[name] for name in part}, base / file)
+    index = {"weight_map": {name: file for file, part in shards.items() for name in part}}
     (base / "model.safetensors.index.json").write_text(json.dumps(index))
     save_checkpoint(tmp_path / "delta", changed, SPEC, base=str(base))
     assert load_checkpoint(tmp_path / "delta").model.num_parameters == changed.num_parameters
@@ -114,40 +114,40 @@ def test_a_base_in_shards(changed: Decoder, tmp_path: Path):
         load_checkpoint(tmp_path / "delta")
 
 
-def test_a_delta_is_no_base(changed: Decoder, tmp_path: Path):
+def test_delta_cannot_be_a_base(changed: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path / "first", changed, SPEC, base=str(TWIN))
     with pytest.raises(CheckpointError, match=r"is itself a delta, of .*tiny-twin; allowed: a checkpoint with all"):
         save_checkpoint(tmp_path / "second", changed, SPEC, base=str(tmp_path / "first"))
     assert not (tmp_path / "second").exists()
 
 
-def test_a_whole_checkpoint_takes_the_place_of_a_delta(changed: Decoder, tmp_path: Path):
+def test_full_checkpoint_replaces_a_delta(changed: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN), bits=4)
     save_checkpoint(tmp_path, changed, SPEC)
     found = load_checkpoint(tmp_path).model.state_dict()
     assert all(torch.equal(found[name], tensor) for name, tensor in changed.state_dict().items())
 
 
-@pytest.mark.parametrize(("bits", "most", "share"), [(8, MOST_8, 0.27), (4, MOST_4, 0.17)])
-def test_a_whole_checkpoint_in_few_bits(changed: Decoder, tmp_path: Path, bits: Any, most: float, share: float):
+@pytest.mark.parametrize(("bits", "max_error", "share"), [(8, MAX_ERROR_8, 0.27), (4, MAX_ERROR_4, 0.17)])
+def test_full_checkpoint_can_be_quantized(changed: Decoder, tmp_path: Path, bits: Any, max_error: float, share: float):
     save_checkpoint(tmp_path, changed, SPEC, bits=bits)
     size = (tmp_path / "model.safetensors").stat().st_size
     assert size < share * 4 * changed.num_parameters
     found = load_checkpoint(tmp_path).model.state_dict()
     assert found.keys() == changed.state_dict().keys()
     for name, tensor in changed.state_dict().items():
-        bound = tensor.abs().amax(-1, keepdim=True) * most * 1.01 if tensor.dim() > 1 else torch.zeros(())
+        bound = tensor.abs().amax(-1, keepdim=True) * max_error * 1.01 if tensor.dim() > 1 else torch.zeros(())
         assert ((found[name] - tensor).abs() <= bound).all(), name
-    # Rounding what is rounded already changes nothing.
+    # Rounding a second time changes nothing.
     again = tmp_path / "again"
     save_checkpoint(again, load_checkpoint(tmp_path).model, SPEC, bits=bits)  # type: ignore[arg-type]
     twice = load_checkpoint(again).model.state_dict()
     for name, tensor in found.items():
-        room = 0.0 if bits == 8 or tensor.dim() < 2 else 1e-3 * float(tensor.abs().max())
-        torch.testing.assert_close(twice[name], tensor, rtol=1e-5, atol=room)
+        tolerance = 0.0 if bits == 8 or tensor.dim() < 2 else 1e-3 * float(tensor.abs().max())
+        torch.testing.assert_close(twice[name], tensor, rtol=1e-5, atol=tolerance)
 
 
-def test_levels_without_scales_are_no_weight(changed: Decoder, tmp_path: Path):
+def test_levels_without_scales_are_refused(changed: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path, changed, SPEC, bits=8)
     stored = load_file(tmp_path / "model.safetensors")
     del stored["model.layers.0.mlp.up_proj.weight.scales"]

@@ -1,4 +1,4 @@
-"""GGUF files written with the format's own library: the same model as from a checkpoint directory."""
+"""GGUF files written with the reference library load as the same model."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ TOKENS = ["<|end|>", "<|user|>", "<|answer|>", *ALPHABET, "he", "ll", "Ġhe", "1
 MERGES = ["h e", "l l", "Ġ he", "1 2"]
 
 
-def neighbours(weight: Tensor, num_heads: int) -> Tensor:
-    """llama.cpp's order of a head's rows: element i of the first half beside element i of the second."""
+def interleave(weight: Tensor, num_heads: int) -> Tensor:
+    """llama.cpp's order of a head's rows: element i of the first half next to element i of the second."""
     heads = weight.view(num_heads, 2, -1, *weight.shape[1:])
     return torch.stack((heads[:, 0], heads[:, 1]), dim=2).reshape(weight.shape)
 
@@ -75,7 +75,7 @@ def write(path: Path, model: Decoder, architecture: str, quantize: Any = None, *
         stem, _, kind = name.removeprefix("model.").rpartition(".")
         values = tensor
         if architecture == "llama" and ("q_proj" in stem or "k_proj" in stem):
-            values = neighbours(tensor, config.num_attention_heads if "q_proj" in stem else config.num_key_value_heads)
+            values = interleave(tensor, config.num_attention_heads if "q_proj" in stem else config.num_key_value_heads)
         if stem.startswith("layers."):
             _, layer, part = stem.split(".", 2)
             stored = f"blk.{layer}.{NAMES[part]}.{kind}"
@@ -103,11 +103,11 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_model_is_the_one_that_was_written(make_decoder: Callable[..., Decoder], tmp_path: Path, shape: str):
+def test_loaded_model_equals_the_written_one(make_decoder: Callable[..., Decoder], tmp_path: Path, shape: str):
     model = make_decoder(vocab_size=len(TOKENS), **SHAPES[shape])
     loaded = load_checkpoint(write(tmp_path / "model.gguf", model, shape.split("-")[0]))
     assert loaded.spec == GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
-    # The format holds this number in float32.
+    # The format stores this number in float32.
     eps = loaded.model.config.rms_norm_eps
     assert eps == pytest.approx(model.config.rms_norm_eps, rel=1e-6)
     assert dataclasses.replace(model.config, rms_norm_eps=eps) == loaded.model.config
@@ -116,8 +116,8 @@ def test_the_model_is_the_one_that_was_written(make_decoder: Callable[..., Decod
 
 
 @pytest.mark.parametrize(("kind", "levels"), [("Q8_0", 254), ("Q4_1", 15)])
-def test_blocks_of_integers_are_read(make_decoder: Callable[..., Decoder], tmp_path: Path, kind: str, levels: int):
-    """Every weight within half a level of what it was; levels divide the range of a block of 32 numbers."""
+def test_quantized_blocks_are_dequantized(make_decoder: Callable[..., Decoder], tmp_path: Path, kind: str, levels: int):
+    """Every weight is within half a level; levels divide the range of a block of 32 weights."""
     model = make_decoder(vocab_size=len(TOKENS), hidden_size=64, head_dim=16, intermediate_size=96)
     quantize = getattr(gguf.GGMLQuantizationType, kind)
     loaded = load_checkpoint(write(tmp_path / "model.gguf", model, "llama", quantize=quantize)).model.state_dict()
@@ -126,22 +126,22 @@ def test_blocks_of_integers_are_read(make_decoder: Callable[..., Decoder], tmp_p
             torch.testing.assert_close(loaded[name], weight, atol=0, rtol=0)
             continue
         blocks = weight.unflatten(-1, (-1, 32))
-        reach = 2 * blocks.abs().amax(-1) if kind == "Q8_0" else blocks.amax(-1) - blocks.amin(-1)
+        spread = 2 * blocks.abs().amax(-1) if kind == "Q8_0" else blocks.amax(-1) - blocks.amin(-1)
         error = (loaded[name].unflatten(-1, (-1, 32)) - blocks).abs().amax(-1)
-        # Scales are kept in 16 bits, which moves a level by up to 2^-11 of where it is.
-        assert (error <= reach / levels / 2 + 2**-10 * blocks.abs().amax(-1)).all(), name
+        # Scales are stored in 16 bits, which shifts a level by up to 2^-11 of its value.
+        assert (error <= spread / levels / 2 + 2**-10 * blocks.abs().amax(-1)).all(), name
         assert error.max() > 0
 
 
-def test_it_answers(make_decoder: Callable[..., Decoder], tmp_path: Path):
+def test_loaded_model_generates(make_decoder: Callable[..., Decoder], tmp_path: Path):
     path = write(tmp_path / "model.gguf", make_decoder(vocab_size=len(TOKENS)), "llama")
     result = load(str(path)).generate("hello", max_tokens=5, temperature=0)
     assert result.usage.prompt_tokens == 2 + len(["he", "ll", "o"])
     assert len(result.tokens) == 5 or result.finish_reason == "stop"
 
 
-def test_the_tokenizer_splits_as_its_file_says(make_decoder: Callable[..., Decoder], tmp_path: Path):
-    """smollm keeps digits apart and qwen2 too; gpt-2 merges them; no merge crosses a word."""
+def test_pre_tokenizer_follows_the_file(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    """smollm and qwen2 split digits, gpt-2 merges them; no merge crosses a word."""
     model = make_decoder(vocab_size=len(TOKENS))
     for pre, expected in (("smollm", ["1", "2"]), ("qwen2", ["1", "2"]), ("gpt-2", ["12"])):
         tokenizer = Tokenizer.from_gguf(GGUFFile(write(tmp_path / f"{pre}.gguf", model, "llama", pre=pre)))
@@ -154,7 +154,7 @@ def test_the_tokenizer_splits_as_its_file_says(make_decoder: Callable[..., Decod
         assert 0 not in chat
 
 
-def test_what_is_refused(make_decoder: Callable[..., Decoder], tmp_path: Path):
+def test_unsupported_files_are_refused(make_decoder: Callable[..., Decoder], tmp_path: Path):
     model = make_decoder(vocab_size=len(TOKENS))
     with pytest.raises(CheckpointError, match="architecture 'mamba'; allowed: llama, qwen2, qwen3"):
         load_checkpoint(write(tmp_path / "a.gguf", model, "mamba"))

@@ -1,4 +1,4 @@
-"""Models cached between starts: reused only if they are the same."""
+"""Quantized models cached between starts: reused only if nothing changed."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ AUTOREGRESSIVE = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_pl
 CANVAS = GenerationSpec(canvas_length=8, self_conditioning=True)
 
 pytestmark = pytest.mark.skipif(
-    not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact products of integers"
+    not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact integer products"
 )
 
 
 @pytest.fixture(autouse=True)
 def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where they are."""
+    """The directory of the cached models."""
     monkeypatch.delenv("SFUMATO_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "sfumato" / "kept"
@@ -40,21 +40,21 @@ def entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def fills(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Grows whenever weights are read and quantized."""
+    """One entry for each time that weights are read and quantized."""
     calls: list[Any] = []
     fill = checkpoint.fill
     monkeypatch.setattr(checkpoint, "fill", lambda *args: (calls.append(args), fill(*args)))
     return calls
 
 
-def logits(directory: Path, way: str = "w8a8") -> Tensor:
-    model = load_checkpoint(directory, quantization=QUANTIZATIONS[way]).model
+def logits(directory: Path, scheme: str = "w8a8") -> Tensor:
+    model = load_checkpoint(directory, quantization=QUANTIZATIONS[scheme]).model
     tokens_1Q = torch.arange(12)[None]
     with torch.no_grad():
         return model.logits(model(tokens_1Q, tokens_1Q, AttentionSpec(causal=True)))
 
 
-@pytest.mark.parametrize("way", ["w8a8", "w4a8"])
+@pytest.mark.parametrize("scheme", ["w8a8", "w4a8"])
 @pytest.mark.parametrize(
     ("spec", "changes"),
     [
@@ -63,22 +63,25 @@ def logits(directory: Path, way: str = "w8a8") -> Tensor:
         (CANVAS, {"canvas_embedding": True, "self_conditioning": True}),
     ],
 )
-def test_the_second_start_reads_no_weights_and_computes_the_same(
-    make_decoder: Callable[..., Decoder], tmp_path: Path, fills: list[Any], spec: GenerationSpec, changes: Any, way: str
+def test_second_start_reads_no_weights_and_gives_the_same_logits(
+    make_decoder: Callable[..., Decoder],
+    tmp_path: Path,
+    fills: list[Any],
+    spec: GenerationSpec,
+    changes: Any,
+    scheme: str,
 ):
     save_checkpoint(tmp_path, make_decoder(**SIZES, **changes), spec)
-    first, second = logits(tmp_path, way), logits(tmp_path, way)
+    first, second = logits(tmp_path, scheme), logits(tmp_path, scheme)
     assert len(fills) == 1
     assert torch.equal(first, second)
     # Other weights, another entry.
     save_checkpoint(tmp_path, make_decoder(seed=1, **SIZES, **changes), spec)
-    assert not torch.equal(logits(tmp_path, way), first)
+    assert not torch.equal(logits(tmp_path, scheme), first)
     assert len(fills) == 2
 
 
-def test_two_digits_and_groups_where_one_token_is_written_at_a_time(
-    make_decoder: Callable[..., Decoder], tmp_path: Path
-):
+def test_autoregressive_models_use_two_digits_and_groups(make_decoder: Callable[..., Decoder], tmp_path: Path):
     for spec, digits in ((AUTOREGRESSIVE, 2), (CANVAS, 1)):
         save_checkpoint(tmp_path, make_decoder(**SIZES, self_conditioning=spec is CANVAS), spec)
         for _ in range(2):
@@ -90,7 +93,7 @@ def test_two_digits_and_groups_where_one_token_is_written_at_a_time(
 
 
 @pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "of another model"])
-def test_a_damaged_entry_is_written_anew(
+def test_damaged_entries_are_rewritten(
     make_decoder: Callable[..., Decoder], tmp_path: Path, entries: Path, fills: list[Any], damage: str
 ):
     save_checkpoint(tmp_path, make_decoder(**SIZES), AUTOREGRESSIVE)
@@ -112,7 +115,7 @@ def test_a_damaged_entry_is_written_anew(
     assert list(entries.iterdir()) == [entry]
 
 
-def test_what_was_not_used_for_longest_goes(entries: Path, monkeypatch: pytest.MonkeyPatch):
+def test_least_recently_used_entry_is_evicted(entries: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(kept, "_LIMIT_BYTES", 250)
     paths = [kept.kept_path(name) for name in "abc"]
     for age, path in enumerate(paths[:2]):
@@ -122,7 +125,7 @@ def test_what_was_not_used_for_longest_goes(entries: Path, monkeypatch: pytest.M
     assert set(entries.iterdir()) == {paths[0], paths[2]}
 
 
-def test_a_cache_that_cannot_be_written_changes_nothing(
+def test_unwritable_cache_is_ignored(
     make_decoder: Callable[..., Decoder], tmp_path: Path, entries: Path, fills: list[Any]
 ):
     (tmp_path / "cache").write_text("no directory")
@@ -131,10 +134,10 @@ def test_a_cache_that_cannot_be_written_changes_nothing(
     assert len(fills) == 2
 
 
-def test_what_is_not_kept(make_decoder: Callable[..., Decoder], tmp_path: Path, entries: Path):
-    """Experts, and weights that are no integers to multiply."""
+def test_unsupported_models_are_not_cached(make_decoder: Callable[..., Decoder], tmp_path: Path, entries: Path):
+    """Mixtures of experts, and models without integer arithmetic."""
     moe = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, num_shared_experts=1)
-    for name, changes, way in (("experts", {"moe": moe}, "w8a8"), ("plain", {}, "int8"), ("floats", {}, None)):
+    for name, changes, scheme in (("experts", {"moe": moe}, "w8a8"), ("plain", {}, "int8"), ("floats", {}, None)):
         save_checkpoint(tmp_path / name, make_decoder(**SIZES, **changes), AUTOREGRESSIVE)
-        load_checkpoint(tmp_path / name, quantization=None if way is None else QUANTIZATIONS[way])
+        load_checkpoint(tmp_path / name, quantization=None if scheme is None else QUANTIZATIONS[scheme])
     assert not entries.exists()

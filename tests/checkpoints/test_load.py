@@ -1,4 +1,4 @@
-"""Checkpoints come back as they were saved, and everything that is wrong with one is named."""
+"""Checkpoints load as they were saved, and whatever is wrong with one is named."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def saved(make_decoder: Callable[..., Decoder], tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_what_was_saved_is_loaded(variant: Decoder, tmp_path: Path):
+def test_saved_checkpoint_is_restored(variant: Decoder, tmp_path: Path):
     save_checkpoint(tmp_path / "new" / "model", variant, SPEC, generation={"steps": 7, "max_tokens": 3})
     loaded = load_checkpoint(tmp_path / "new" / "model")
     assert loaded.model.config == variant.config
@@ -39,7 +39,7 @@ def test_what_was_saved_is_loaded(variant: Decoder, tmp_path: Path):
     assert all(torch.equal(expected[name], found[name]) for name in expected)
 
 
-def test_weights_may_be_others_than_the_models_and_narrower(make_decoder: Callable[..., Decoder], tmp_path: Path):
+def test_given_tensors_are_saved_in_the_given_dtype(make_decoder: Callable[..., Decoder], tmp_path: Path):
     model = make_decoder()
     average = {name: parameter.detach() / 3 for name, parameter in model.named_parameters()}
     save_checkpoint(tmp_path, model, SPEC, tensors=average, dtype=torch.bfloat16)
@@ -84,7 +84,7 @@ def rewrite(directory: Path, change: Callable[[dict[str, torch.Tensor]], Any]) -
     ],
     ids=["missing", "extra", "misshapen", "transposed", "nan", "infinite", "renamed", "many"],
 )
-def test_tensors_that_do_not_fit_are_named(saved: Path, change: Callable[..., Any], message: str):
+def test_mismatched_tensors_are_named(saved: Path, change: Callable[..., Any], message: str):
     rewrite(saved, change)
     with pytest.raises(CheckpointError, match=message) as caught:
         load_checkpoint(saved)
@@ -92,7 +92,7 @@ def test_tensors_that_do_not_fit_are_named(saved: Path, change: Callable[..., An
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.05, 0.5, 0.999])
-def test_a_truncated_file_is_named(saved: Path, share: float):
+def test_truncated_files_are_named(saved: Path, share: float):
     path = saved / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
@@ -100,17 +100,17 @@ def test_a_truncated_file_is_named(saved: Path, share: float):
         load_checkpoint(saved)
 
 
-def test_a_pickle_is_not_read(saved: Path):
+def test_pickles_are_not_loaded(saved: Path):
     torch.save({"model.norm.weight": torch.zeros(16)}, saved / "model.safetensors")
     with pytest.raises(CheckpointError, match=r"cannot read .*model\.safetensors"):
         load_checkpoint(saved)
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
-@pytest.mark.parametrize("by", ["nothing", "a directory"])
-def test_a_file_replaced(saved: Path, name: str, by: str):
+@pytest.mark.parametrize("replacement", ["nothing", "a directory"])
+def test_missing_files_and_directories_in_their_place_are_named(saved: Path, name: str, replacement: str):
     (saved / name).unlink()
-    if by == "a directory":
+    if replacement == "a directory":
         (saved / name).mkdir()
     with pytest.raises(CheckpointError, match=f"cannot read .*{name}"):
         load_checkpoint(saved)
@@ -134,7 +134,7 @@ def test_a_file_replaced(saved: Path, name: str, by: str):
         ({"generation_spec": [1]}, r"generation_spec is \[1\]"),
     ],
 )
-def test_a_config_that_is_wrong(saved: Path, changes: dict[str, Any], message: str):
+def test_invalid_configs_are_refused(saved: Path, changes: dict[str, Any], message: str):
     config = json.loads((saved / "config.json").read_text())
     (saved / "config.json").write_text(json.dumps(config | changes))
     with pytest.raises(CheckpointError, match=message):
@@ -144,21 +144,21 @@ def test_a_config_that_is_wrong(saved: Path, changes: dict[str, Any], message: s
 @pytest.mark.parametrize(
     ("content", "message"), [(b"{", "is not JSON"), (b"\xff{}", "is not JSON"), (b"[]", "holds a list")]
 )
-def test_a_config_that_is_no_object(saved: Path, content: bytes, message: str):
+def test_configs_that_are_not_objects_are_refused(saved: Path, content: bytes, message: str):
     (saved / "config.json").write_bytes(content)
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(saved)
 
 
-def test_a_full_disk_leaves_the_previous_checkpoint(
+def test_full_disk_leaves_the_previous_checkpoint(
     saved: Path, make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch
 ):
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
 
-    def full(descriptor: int) -> None:
+    def fail(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(CheckpointError, match=r"cannot write .*model\.safetensors: No space left on device"):
         save_checkpoint(saved, make_decoder(seed=1), SPEC)
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before

@@ -32,7 +32,7 @@ CONFIG = {
     "rope_theta": 10000.0,
     "tie_word_embeddings": False,
 }
-# VmHWM is the most that was ever resident.
+# VmHWM is the peak resident size.
 LOAD = """
 import sys
 from pathlib import Path
@@ -76,13 +76,13 @@ def shards() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux, to read what is resident")
-def test_loading_holds_the_model_and_less_than_a_shard(shards: Path) -> None:
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs Linux, to read the resident size")
+def test_peak_memory_is_the_model_and_less_than_a_shard(shards: Path) -> None:
     sizes = [path.stat().st_size for path in shards.glob("*.safetensors")]
     done = subprocess.run([sys.executable, "-c", LOAD, str(shards)], capture_output=True, text=True, check=True)
-    before, most, weights = map(int, done.stdout.split())
+    before, peak, weights = map(int, done.stdout.split())
     assert weights >= 900 * MB
     assert len(sizes) >= 4
-    # What the interpreter and its libraries took before is theirs; what is read is held until the file is opened anew.
-    assert most - before <= weights + 3 * LARGEST
-    assert most <= weights + max(sizes) + 200 * MB
+    # Less what the interpreter and its libraries used before. What is read stays resident until the file is reopened.
+    assert peak - before <= weights + 3 * LARGEST
+    assert peak <= weights + max(sizes) + 200 * MB

@@ -1,4 +1,4 @@
-"""Exports to ONNX: onnxruntime reads each step of recorded answers as torch does; other models are refused."""
+"""ONNX exports: onnxruntime predicts each step of recorded runs as torch does; other models are refused."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ ort = pytest.importorskip("onnxruntime", reason="an extra")
 pytest.importorskip("onnxscript", reason="an extra")
 
 TAB_MODELS = ("tiny", "ui")
-# As LLaDA: text and canvas read each other, and masks are filled in.
+# As LLaDA: prefix and canvas attend to each other, under mask noise.
 LLADA = GenerationSpec(noise="mask", mask_id=4, canvas_length=24, prefix_attention="full")
 SHAPES = {"llada": {"num_key_value_heads": 4, "tie_word_embeddings": False}, "grouped": {"num_key_value_heads": 2}}
 
 
 class Exported:
-    """An export as onnxruntime runs it, and what it was made of."""
+    """An export run by onnxruntime, and the model it was made from."""
 
     def __init__(self, directory: Path, model: TextModel) -> None:
         self.model = model
         self.about = json.loads((directory / MANIFEST).read_text("utf-8"))
         self._session = ort.InferenceSession(directory / "model.onnx")
-        self._outputs = [each.name for each in self._session.get_outputs()]
+        self._outputs = [output.name for output in self._session.get_outputs()]
 
     def run(self, tokens: list[int], **given: Any) -> dict[str, np.ndarray]:
-        """One pass; what is not given is that of a text that is written."""
+        """One forward; inputs that are not given are those of a prefill."""
         num, config = len(tokens), self.model.decoder.config
         inputs = {
             "tokens": np.array(tokens, np.int32),
@@ -60,29 +60,29 @@ class Exported:
             **given,
         }
         inputs.setdefault("uniform", np.zeros(len(inputs["read"]), np.float32))
-        wanted = {name: inputs[name] for name in self.about["inputs"]}
-        return dict(zip(self._outputs, self._session.run(None, wanted), strict=True))
+        feed = {name: inputs[name] for name in self.about["inputs"]}
+        return dict(zip(self._outputs, self._session.run(None, feed), strict=True))
 
     @property
     def empty(self) -> np.ndarray:
-        """Keys and values of nothing."""
+        """An empty cache of keys and values."""
         layers, two, heads, size = self.about["cache_shape"]
         return np.zeros((layers, two, heads, 0, size), np.float32)
 
     def step(self, text: tuple[int, ...], step: StepRecord, seed: int, canvas: int) -> dict[str, np.ndarray]:
-        """A step of a canvas behind a text."""
+        """A step of a canvas after a prefix."""
         layout, tokens = self.model.bundle.layout, step.tokens_L.tolist()
         num_written, num = layout.num_written(len(text)), len(tokens)
         cache = self.run(list(text[:num_written]))["written"] if num_written else self.empty
         positions = layout.canvas_positions(len(text), num)
-        ahead = [*text, *tokens]
+        known = [*text, *tokens]
         canvas_N = torch.arange(num)
         u_1N = uniform(*(torch.tensor([key]) for key in (seed, canvas, step.step)), canvas_N, Stream.SAMPLE)
         soft = np.zeros((len(positions.token_Q), self.about["hidden_size"]), np.float32)
         if step.soft_LD is not None:
             soft[positions.canvas_Q >= 0] = step.soft_LD.numpy()
         return self.run(
-            [ahead[len(text) + i] for i in positions.token_Q],
+            [known[len(text) + i] for i in positions.token_Q],
             cache=cache,
             causal=np.array(False),
             read=np.flatnonzero((positions.logits_Q >= 0) & (positions.logits_Q < num)).astype(np.int32),
@@ -94,16 +94,16 @@ class Exported:
 
 
 def _masked(directory: Path, byte_tokenizer: Tokenizer, make_decoder: Any, **shape: Any) -> Path:
-    """A checkpoint with random weights, of LLaDA's kind."""
+    """A checkpoint like LLaDA's with random weights."""
     save_checkpoint(directory, make_decoder(vocab_size=261, **shape), LLADA, generation={"steps": 12})
     byte_tokenizer.save(directory)
     return directory
 
 
-def _export(place: Path, directory: Path, **options: Any) -> Exported:
-    checkpoint, tokenizer = load_checkpoint(place), Tokenizer.load(place)
-    export_onnx(directory, "it", checkpoint, tokenizer, source=place, **options)
-    return Exported(directory, sfumato.load(place))
+def _export(source: Path, directory: Path, **options: Any) -> Exported:
+    checkpoint, tokenizer = load_checkpoint(source), Tokenizer.load(source)
+    export_onnx(directory, "it", checkpoint, tokenizer, source=source, **options)
+    return Exported(directory, sfumato.load(source))
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def _steps(exported: Exported, prompt: str, **options: Any) -> Iterator[tuple[St
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"canvas_length": 16, "max_tokens": 40}])
-def test_tiny_reads_every_step_as_torch_does(tiny: Exported, options: dict[str, Any]):
+def test_tiny_predicts_every_step_as_torch(tiny: Exported, options: dict[str, Any]):
     num_read = 0
     for step, read in _steps(tiny, "answer, then derive: 81*(2/3)^2+sqrt(9)", **options):
         np.testing.assert_array_equal(read["best"], step.draft_L.numpy())
@@ -135,11 +135,11 @@ def test_tiny_reads_every_step_as_torch_does(tiny: Exported, options: dict[str, 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_llada_reads_every_step_as_torch_does(
+def test_llada_predicts_every_step_as_torch(
     shape: str, temperature: float, tmp_path: Path, byte_tokenizer: Tokenizer, make_decoder: Any
 ):
-    place = _masked(tmp_path / "masked", byte_tokenizer, make_decoder, **SHAPES[shape])
-    exported = _export(place, tmp_path / "export")
+    source = _masked(tmp_path / "masked", byte_tokenizer, make_decoder, **SHAPES[shape])
+    exported = _export(source, tmp_path / "export")
     num_read = 0
     for step, read in _steps(exported, "what?", raw=True, max_tokens=48, temperature=temperature):
         is_open = (step.tokens_L == LLADA.mask_id).numpy()
@@ -151,7 +151,7 @@ def test_llada_reads_every_step_as_torch_does(
 
 
 @pytest.mark.slow
-def test_the_lengths_are_those_of_the_head(tiny: Exported):
+def test_lengths_equal_those_of_the_length_head(tiny: Exported):
     prompt = "fizzbuzz in python"
     tokens = tiny.model.tokenizer.encode_chat([{"role": "user", "content": prompt}])
     read = tiny.run(tokens[:-1], read=np.array([len(tokens) - 2], np.int32))
@@ -159,14 +159,14 @@ def test_the_lengths_are_those_of_the_head(tiny: Exported):
 
 
 @pytest.mark.slow
-def test_in_8_bits_it_computes_what_those_weights_say(tmp_path: Path, byte_tokenizer: Tokenizer, make_decoder: Any):
-    place = _masked(tmp_path / "masked", byte_tokenizer, make_decoder)
-    exported = _export(place, tmp_path / "export", dtype="int8")
+def test_8_bit_export_equals_its_dequantized_weights(tmp_path: Path, byte_tokenizer: Tokenizer, make_decoder: Any):
+    source = _masked(tmp_path / "masked", byte_tokenizer, make_decoder)
+    exported = _export(source, tmp_path / "export", dtype="int8")
     weights = (tmp_path / "export" / "model.safetensors").stat().st_size
-    assert weights < 0.5 * (place / "model.safetensors").stat().st_size
-    # What is stored is one of our checkpoints.
+    assert weights < 0.5 * (source / "model.safetensors").stat().st_size
+    # The export is itself a checkpoint.
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(place / name, tmp_path / "export" / name)
+        shutil.copy(source / name, tmp_path / "export" / name)
     exported.model = sfumato.load(tmp_path / "export")
     for step, read in _steps(exported, "what?", raw=True, max_tokens=24):
         is_open = (step.tokens_L == LLADA.mask_id).numpy()
@@ -174,14 +174,14 @@ def test_in_8_bits_it_computes_what_those_weights_say(tmp_path: Path, byte_token
 
 
 @pytest.mark.parametrize("name", TAB_MODELS)
-def test_the_embedded_graphs_are_of_the_embedded_weights(name: str):
-    place = ASSETS / name
-    written = json.loads((place / MANIFEST).read_text("utf-8"))
-    assert written == manifest(name, load_checkpoint(place), Tokenizer.load(place), place), "make tab-models"
+def test_embedded_graphs_match_the_embedded_weights(name: str):
+    source = ASSETS / name
+    written = json.loads((source / MANIFEST).read_text("utf-8"))
+    assert written == manifest(name, load_checkpoint(source), Tokenizer.load(source), source), "make tab-models"
 
 
 @pytest.mark.slow
-def test_the_embedded_graph_is_what_an_export_writes(tiny: Exported, tmp_path_factory: pytest.TempPathFactory):
+def test_embedded_graph_equals_a_fresh_export(tiny: Exported, tmp_path_factory: pytest.TempPathFactory):
     directory = tmp_path_factory.getbasetemp()
     written = next(directory.glob("export*/tiny"))
     for file in FILES:
@@ -195,20 +195,20 @@ def _gemma() -> Gemma:
     return Gemma(GemmaConfig(layer_types=("full",), attention={"full": shape}, **sizes, **experts))
 
 
-@pytest.mark.parametrize(("kind", "why"), [("mend", "lexemes"), ("moe", "experts"), ("gemma", "Gemma")])
-def test_what_cannot_be_exported_is_refused_by_name(kind: str, why: str, tmp_path: Path, make_decoder: Any):
+@pytest.mark.parametrize(("kind", "reason"), [("mend", "lexemes"), ("moe", "experts"), ("gemma", "Gemma")])
+def test_unsupported_models_are_refused_by_name(kind: str, reason: str, tmp_path: Path, make_decoder: Any):
     moe = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8)
     if kind == "mend":
         checkpoint = load_checkpoint(ASSETS / "mend")
     else:
         model = _gemma() if kind == "gemma" else make_decoder(moe=moe)
         checkpoint = Checkpoint(model, GenerationSpec(), {})
-    with pytest.raises(CheckpointError, match=rf"^that-one .*{why}.*cannot be exported; allowed: "):
+    with pytest.raises(CheckpointError, match=rf"^that-one .*{reason}.*cannot be exported; allowed: "):
         export_onnx(tmp_path / "out", "that-one", checkpoint, Tokenizer.load(ASSETS / "tiny"))
     assert not (tmp_path / "out").exists()
 
 
-def test_a_full_disk_leaves_nothing_that_looks_whole(tmp_path: Path, monkeypatch: Any):
+def test_full_disk_leaves_no_manifest(tmp_path: Path, monkeypatch: Any):
     written: list[str] = []
 
     def write(path: Path, content: bytes) -> None:
@@ -218,7 +218,7 @@ def test_a_full_disk_leaves_nothing_that_looks_whole(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(exporting, "write_atomically", write)
     monkeypatch.setattr(exporting, "trace", lambda model, held: b"graph")
-    place = ASSETS / "tiny"
+    source = ASSETS / "tiny"
     with pytest.raises(SfumatoError, match="No space left"):
-        export_onnx(tmp_path, "tiny", load_checkpoint(place), Tokenizer.load(place), source=place)
+        export_onnx(tmp_path, "tiny", load_checkpoint(source), Tokenizer.load(source), source=source)
     assert MANIFEST not in written

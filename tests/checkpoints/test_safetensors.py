@@ -1,4 +1,4 @@
-"""Weights in shards: the same model, read a file at a time; what is wrong with a set of shards is said."""
+"""Sharded weights: the same model, read one file at a time; whatever is wrong with the shards is named."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def sharded(make_decoder: Callable[..., Decoder], tmp_path: Path) -> Path:
     (tmp_path / "model.safetensors").unlink()
     weight_map = {}
     for part in range(3):
-        own = dict(sorted(tensors.items())[part::3])
-        save_file(own, tmp_path / f"part-{part}.safetensors")
-        weight_map |= dict.fromkeys(own, f"part-{part}.safetensors")
+        shard = dict(sorted(tensors.items())[part::3])
+        save_file(shard, tmp_path / f"part-{part}.safetensors")
+        weight_map |= dict.fromkeys(shard, f"part-{part}.safetensors")
     write_index(tmp_path, weight_map)
     return tmp_path
 
@@ -40,26 +40,26 @@ def read_index(directory: Path) -> dict[str, str]:
     return weight_map
 
 
-def test_shards_are_one_model(sharded: Path, make_decoder: Callable[..., Decoder]):
+def test_sharded_model_equals_the_unsharded_one(sharded: Path, make_decoder: Callable[..., Decoder]):
     expected, found = make_decoder().state_dict(), load_checkpoint(sharded).model.state_dict()
     assert expected.keys() == found.keys()
     assert all(torch.equal(expected[name], found[name]) for name in expected)
 
 
-def test_shards_that_are_not_there_are_named(sharded: Path):
+def test_missing_shards_are_named(sharded: Path):
     (sharded / "part-1.safetensors").unlink()
     with pytest.raises(CheckpointError, match=r"lacks 1 of 3 shards: part-1\.safetensors"):
         load_checkpoint(sharded)
 
 
-def test_a_shard_without_what_the_index_says(sharded: Path):
+def test_tensors_missing_from_their_shard_are_named(sharded: Path):
     weight_map = read_index(sharded)
     write_index(sharded, {**weight_map, "model.extra.weight": "part-2.safetensors"})
     with pytest.raises(CheckpointError, match=r"part-2\.safetensors lacks tensors .* it has: model\.extra\.weight"):
         load_checkpoint(sharded)
 
 
-def test_a_tensor_that_no_shard_has(sharded: Path):
+def test_tensors_missing_from_all_shards_are_named(sharded: Path):
     weight_map = read_index(sharded)
     file = weight_map.pop("model.norm.weight")
     tensors = load_file(sharded / file)
@@ -70,14 +70,14 @@ def test_a_tensor_that_no_shard_has(sharded: Path):
         load_checkpoint(sharded)
 
 
-def test_an_index_stays_in_its_directory(sharded: Path):
+def test_index_cannot_leave_its_directory(sharded: Path):
     write_index(sharded, dict.fromkeys(read_index(sharded), "../elsewhere.safetensors"))
     with pytest.raises(CheckpointError, match=r"names '\.\./elsewhere\.safetensors'; allowed: files beside it"):
         load_checkpoint(sharded)
 
 
 @pytest.mark.parametrize("index", [None, 3, ["a"]])
-def test_an_index_that_is_none(sharded: Path, index: object):
+def test_invalid_indexes_are_refused(sharded: Path, index: object):
     write_index(sharded, index)
     with pytest.raises(CheckpointError, match="has no weight_map"):
         load_checkpoint(sharded)

@@ -1,4 +1,4 @@
-"""The processes that the mathematics is checked on: a vocabulary small enough to enumerate."""
+"""Processes with a vocabulary small enough to enumerate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, Unifo
 
 
 class Cosine:
-    """A schedule with a slope that changes, so that nothing may rely on alpha' = -1."""
+    """A schedule with a varying slope, so that no code can rely on alpha' = -1."""
 
     def alpha(self, t: Tensor) -> Tensor:
         return torch.cos(0.5 * math.pi * t).clamp_min(0.0)
@@ -39,7 +39,7 @@ def process(request: pytest.FixtureRequest) -> Process:
 
 @pytest.fixture
 def ordinary(process: Process) -> Tensor:
-    """Token ids that text may hold."""
+    """The ids of tokens that texts may contain."""
     return torch.tensor([k for k in range(process.vocab_size) if k != process.mask_id])
 
 

@@ -139,7 +139,7 @@ def test_nelbo_bounds_the_exact_likelihood(process: Process, table: Table, clean
         state = (table.states == x0_L).all(-1)
         nll = -probs_S[state].log().squeeze()
         nats = integrated_nelbo(process, table, x0_L)
-        # A table that contradicts itself is far from its bound, but not absurdly far.
+        # An inconsistent table is far from its bound, but not absurdly far.
         assert nll < nats < nll + 5
 
 
@@ -151,7 +151,7 @@ def test_discrete_bound_converges_to_nelbo(process: Process, table: Table, clean
             assert abs(chain_bound(process, table, x0_L, num_steps) - limit) < 2 * limit / num_steps
 
 
-def test_discrete_bound_bounds_the_likelihood_of_its_own_chain(process: Process, table: Table, clean: Tensor) -> None:
+def test_discrete_bound_bounds_the_likelihood_of_its_chain(process: Process, table: Table, clean: Tensor) -> None:
     for num_steps in (1, 3, 16):
         probs_S = chain_likelihood(process, table, num_steps)
         for x0_L in clean:
@@ -196,7 +196,7 @@ def entropy(probs_K: Tensor) -> Tensor:
 
 
 def test_optimal_prediction_of_one_token_attains_the_entropy(process: Process, ordinary: Tensor) -> None:
-    """For one token the leave-one-out posterior has nothing to look at: it is the data distribution."""
+    """For one token the leave-one-out posterior has no context: it is the data distribution."""
     unigram = torch.zeros(process.vocab_size, dtype=torch.float64).index_copy(0, ordinary, UNIGRAM)
     logits_NKK = unigram.log().expand(1000, process.vocab_size, -1)
     nats = mean_nelbo_of_one_token(process, logits_NKK, unigram, 1000)
@@ -204,7 +204,7 @@ def test_optimal_prediction_of_one_token_attains_the_entropy(process: Process, o
 
 
 def test_denoising_posterior_does_not_minimise_the_uniform_bound() -> None:
-    """LOO, arXiv 2605.22765: plugged in as it is, the true p(x_0 | x_t) counts its own observation twice."""
+    """LOO, arXiv 2605.22765: used directly, the true p(x_0 | x_t) counts its own observation twice."""
     process = UniformProcess(3)
     t_N, _ = quadrature(1000)
     q_NKK = torch.stack([marginal(process, torch.eye(3, dtype=torch.float64), t) for t in t_N])

@@ -59,12 +59,12 @@ def chain_bound(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Ten
     return torch.stack(nats)
 
 
-def test_nelbo_is_the_bound_of_the_rate_matrices(process: Process, generator: torch.Generator) -> None:
+def test_nelbo_equals_the_bound_from_rate_matrices(process: Process, generator: torch.Generator) -> None:
     case = random_cases(process, generator)
     torch.testing.assert_close(nelbo(process, *case), chain_bound(process, *case), rtol=1e-5, atol=1e-7)
 
 
-def test_mask_bound_is_weighted_cross_entropy(generator: torch.Generator) -> None:
+def test_mask_bound_equals_weighted_cross_entropy(generator: torch.Generator) -> None:
     """MDLM, arXiv 2406.07524: 1/t times the cross-entropy of masked tokens, the mask's logit at -inf."""
     process = MaskProcess(6, 1)
     logits = torch.randn(50, 6, generator=generator, dtype=torch.float64)
@@ -79,7 +79,7 @@ def test_mask_bound_is_weighted_cross_entropy(generator: torch.Generator) -> Non
     torch.testing.assert_close(nelbo(process, logits, x0, xt, t), expected)
 
 
-def test_uniform_bound_is_the_published_formula(generator: torch.Generator) -> None:
+def test_uniform_bound_equals_the_published_formula(generator: torch.Generator) -> None:
     """UDLM, arXiv 2412.10193, written out for alpha_t = 1 - t."""
     process = UniformProcess(5)
     logits, x0, xt, t = random_cases(process, generator)
@@ -92,7 +92,7 @@ def test_uniform_bound_is_the_published_formula(generator: torch.Generator) -> N
     torch.testing.assert_close(nelbo(process, logits, x0, xt, t), expected[:, 0])
 
 
-def test_hybrid_bound_is_the_published_formula(generator: torch.Generator) -> None:
+def test_hybrid_bound_equals_the_published_formula(generator: torch.Generator) -> None:
     """GIDD, arXiv 2503.04482: w [KL + r - log r - 1], with distributions over the vocabulary."""
     process = HybridProcess(5, 2, p_uniform=0.25)
     logits, x0, xt, t = random_cases(process, generator)
@@ -114,7 +114,7 @@ def test_hybrid_bound_is_the_published_formula(generator: torch.Generator) -> No
     torch.testing.assert_close(nelbo(process, logits, x0, xt, t), (weight * divergence)[:, 0])
 
 
-def test_hybrid_bound_without_uniform_noise_is_the_mask_bound(generator: torch.Generator) -> None:
+def test_hybrid_bound_without_uniform_noise_equals_the_mask_bound(generator: torch.Generator) -> None:
     mask = MaskProcess(5, 2)
     case = random_cases(mask, generator)
     expected = nelbo(mask, *case)
@@ -152,7 +152,7 @@ def test_nelbo_takes_levels_per_row(process: Process, ordinary: Tensor, generato
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 60.0])
 @pytest.mark.parametrize("kind", ["mask", "uniform", "hybrid"])
-def test_nelbo_holds_up_in_single_precision(kind: str, scale: float, generator: torch.Generator) -> None:
+def test_nelbo_is_accurate_in_single_precision(kind: str, scale: float, generator: torch.Generator) -> None:
     K = 5000
     process = {
         "mask": MaskProcess(K, 7),
@@ -173,13 +173,13 @@ def test_nelbo_holds_up_in_single_precision(kind: str, scale: float, generator: 
     (gradient,) = torch.autograd.grad(nats_RL.sum(), logits_RLK)
     assert gradient.isfinite().all()
     exact_RL = nelbo(process, logits_RLK.double(), x0_RL, xt_RL, t_R.double())
-    # Relative to the value, even where it is tiny. 1 - alpha is rounded by up to 2^-25, which shows near t =
-    # 0. At t = 1 either precision stops at its own share, so only finiteness is asked for.
+    # Relative to the value, even where it is tiny. 1 - alpha is rounded by up to 2^-25, which shows near t = 0.
+    # At t = 1 each precision stops at its own share, so only finiteness is checked.
     tolerance_R1 = 5e-6 + 2**-24 / t_R[:-1, None]
     assert ((nats_RL - exact_RL)[:-1].abs() <= tolerance_R1 * exact_RL[:-1] + 1e-12).all()
 
 
-def test_nelbo_survives_a_schedule_that_starts_flat(process: Process, ordinary: Tensor) -> None:
+def test_nelbo_is_finite_for_a_schedule_that_starts_flat(process: Process, ordinary: Tensor) -> None:
     """With a cosine, 1 - alpha rounds to zero in single precision well before t does."""
     t_R = torch.tensor([1e-6, 1e-4, 1.0])
     x0_RL = ordinary.expand(3, -1)
@@ -190,7 +190,7 @@ def test_nelbo_survives_a_schedule_that_starts_flat(process: Process, ordinary: 
         assert torch.autograd.grad(nats_RL.sum(), logits_RLK)[0].isfinite().all()
 
 
-def test_nelbo_is_differentiated_exactly(process: Process, generator: torch.Generator) -> None:
+def test_nelbo_gradient_is_exact(process: Process, generator: torch.Generator) -> None:
     logits, x0, xt, t = random_cases(process, generator)
     logits, x0, xt, t = logits[::3], x0[::3], xt[::3], t[::3]
     assert torch.autograd.gradcheck(lambda x: nelbo(process, x, x0, xt, t), logits.requires_grad_())

@@ -29,7 +29,7 @@ def soft_probs(process: Process, shape: tuple[int, ...], generator: torch.Genera
 
 
 def assert_frequencies(tokens: Tensor, expected_K: Tensor) -> None:
-    """Frequencies lie within 4.5 standard deviations of the binomial; impossible tokens are absent."""
+    """Frequencies are within 4.5 binomial standard deviations; impossible tokens are absent."""
     num_draws = tokens.numel()
     frequency_K = torch.bincount(tokens.flatten(), minlength=len(expected_K)) / num_draws
     deviation_K = (expected_K * (1 - expected_K) / num_draws).sqrt()
@@ -37,7 +37,7 @@ def assert_frequencies(tokens: Tensor, expected_K: Tensor) -> None:
     assert ((frequency_K - expected_K).abs() <= 4.5 * deviation_K).all(), (frequency_K, expected_K)
 
 
-def test_mixture_is_a_distribution_that_ends_in_the_prior(process: Process) -> None:
+def test_mixture_is_a_distribution_that_ends_at_the_prior(process: Process) -> None:
     mixture = process.mixture(torch.linspace(0, 1, 51, dtype=torch.float64))
     torch.testing.assert_close(sum(mixture), torch.ones(51, dtype=torch.float64))
     assert all((weight >= 0).all() for weight in mixture)
@@ -94,7 +94,7 @@ def test_corrupt_takes_a_level_per_row_or_per_position(process: Process) -> None
 
 
 @pytest.mark.parametrize("t", [0.05, 0.5, 1.0])
-def test_noise_inverts_the_distribution_of_the_noise(process: Process, t: float) -> None:
+def test_noise_follows_the_noise_distribution(process: Process, t: float) -> None:
     _, mask, uniform = process.mixture(level(t))
     expected_K = torch.full((process.vocab_size,), float(uniform / process.num_ordinary), dtype=torch.float64)
     if process.mask_id is not None:
@@ -125,7 +125,7 @@ def test_uniform_noise_reaches_both_ends_of_the_vocabulary() -> None:
 
 
 @pytest.mark.parametrize(("s", "t"), TIMES)
-def test_marginal_then_transition_is_the_later_marginal(process: Process, s: float, t: float) -> None:
+def test_transition_leads_from_marginal_to_marginal(process: Process, s: float, t: float) -> None:
     step = process.transition(level(s), level(t))
     uniform_K = torch.full((process.vocab_size,), 1 / process.num_ordinary, dtype=torch.float64)
     mask_K = torch.zeros(process.vocab_size, dtype=torch.float64)
@@ -138,9 +138,9 @@ def test_marginal_then_transition_is_the_later_marginal(process: Process, s: flo
 
 
 @pytest.mark.parametrize(("s", "t"), TIMES)
-def test_posterior_of_a_known_token_is_bayes(process: Process, ordinary: Tensor, s: float, t: float) -> None:
+def test_posterior_of_a_known_token_follows_bayes_rule(process: Process, ordinary: Tensor, s: float, t: float) -> None:
     at_s, at_t = (marginals(process, level(time)) for time in (s, t))
-    # The transition that leads from the one to the other, without asking the process for it.
+    # The transition from one to the other, computed without the process.
     step = torch.linalg.solve(at_s, at_t)
     for token in ordinary.tolist():
         x0_probs = torch.eye(process.vocab_size, dtype=torch.float64)[token].expand(process.vocab_size, -1)
@@ -153,7 +153,7 @@ def test_posterior_of_a_known_token_is_bayes(process: Process, ordinary: Tensor,
 
 
 @pytest.mark.parametrize(("s", "t"), TIMES)
-def test_soft_posterior_plugs_the_prediction_into_both_marginals(
+def test_soft_posterior_uses_the_prediction_in_both_marginals(
     process: Process, generator: torch.Generator, s: float, t: float
 ) -> None:
     x0_probs = soft_probs(process, (process.vocab_size,), generator)
@@ -166,7 +166,7 @@ def test_soft_posterior_plugs_the_prediction_into_both_marginals(
 
 
 @pytest.mark.parametrize(("s", "t"), TIMES)
-def test_plugging_in_a_leave_one_out_prediction_mixes_the_exact_posteriors(
+def test_posterior_of_a_leave_one_out_prediction_mixes_exact_posteriors(
     process: Process, ordinary: Tensor, generator: torch.Generator, s: float, t: float
 ) -> None:
     loo = soft_probs(process, (), generator)
@@ -203,7 +203,7 @@ def test_posterior_takes_levels_per_row(process: Process, generator: torch.Gener
     torch.testing.assert_close(posterior(process, xt_RL, x0_probs_RLK, s_R, t_R), torch.stack(rows))
 
 
-def test_mask_posterior_carries_a_visible_token_over_whatever_is_predicted() -> None:
+def test_mask_posterior_keeps_visible_tokens() -> None:
     process = MaskProcess(4, 2)
     wrong = torch.tensor([0.0, 0.0, 0.0, 1.0])
     found = posterior(process, torch.tensor(0), wrong, torch.tensor(0.2), torch.tensor(0.5))
@@ -221,7 +221,7 @@ def test_posterior_is_a_distribution_in_single_precision(
     torch.testing.assert_close(found.sum(-1), torch.ones(process.vocab_size))
 
 
-def test_hybrid_noise_without_uniform_noise_is_mask_noise(generator: torch.Generator) -> None:
+def test_hybrid_noise_without_uniform_noise_equals_mask_noise(generator: torch.Generator) -> None:
     hybrid, mask = HybridProcess(4, 2, p_uniform=0.0), MaskProcess(4, 2)
     assert not hybrid.has_uniform
     t = torch.linspace(0, 1, 21, dtype=torch.float64)
@@ -235,7 +235,7 @@ def test_hybrid_noise_without_uniform_noise_is_mask_noise(generator: torch.Gener
     torch.testing.assert_close(posterior(hybrid, xt, x0_probs, s, t), posterior(mask, xt, x0_probs, s, t))
 
 
-def test_corrupt_repeats_with_its_generator(process: Process) -> None:
+def test_corrupt_is_reproducible(process: Process) -> None:
     x0 = torch.zeros(4, 9, dtype=torch.long)
     one, two = (process.corrupt(x0, torch.full((4,), 0.5), torch.Generator().manual_seed(5)) for _ in range(2))
     assert torch.equal(one, two)
@@ -258,16 +258,16 @@ def test_make_process_builds_each_noise() -> None:
         ({"noise": "mask", "mask_id": 4}, "mask_id is 4; allowed: 0 to 3"),
     ],
 )
-def test_make_process_names_what_is_wrong(arguments: dict[str, object], message: str) -> None:
+def test_make_process_refuses_invalid_arguments(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         make_process(vocab_size=4, **arguments)  # type: ignore[arg-type]
 
 
-def test_a_vocabulary_needs_an_ordinary_token() -> None:
+def test_vocabulary_needs_an_ordinary_token() -> None:
     with pytest.raises(ConfigError, match="vocab_size is 1; allowed: 2 or more"):
         MaskProcess(1, 0)
 
 
-def test_hybrid_noise_names_an_invalid_share() -> None:
+def test_hybrid_noise_refuses_an_invalid_share() -> None:
     with pytest.raises(ConfigError, match="p_uniform is 1"):
         HybridProcess(4, 3, p_uniform=1.0)

@@ -30,7 +30,7 @@ def test_alpha_prime_is_the_derivative(schedule: Schedule) -> None:
 
 
 @pytest.mark.parametrize("p_uniform", [-0.1, 1.0])
-def test_hybrid_schedule_names_what_is_out_of_range(p_uniform: float) -> None:
+def test_invalid_shares_of_uniform_noise_are_refused(p_uniform: float) -> None:
     with pytest.raises(ConfigError, match=r"p_uniform is .*allowed"):
         HybridSchedule(p_uniform)
 
@@ -42,20 +42,20 @@ def test_sample_t_draws_one_level_per_stratum(generator: torch.Generator) -> Non
     assert sorted(stratum_R.tolist()) == list(range(64))
 
 
-def test_sample_t_gives_every_row_a_uniform_level(generator: torch.Generator) -> None:
+def test_sample_t_is_uniform_for_every_row(generator: torch.Generator) -> None:
     first = torch.stack([sample_t(8, generator, t_min=0.0)[0] for _ in range(2000)])
     # A uniform has mean 1/2, variance 1/12 and fourth central moment 1/80.
     assert abs(first.mean() - 1 / 2) < 4 * (1 / 12 / 2000) ** 0.5
     assert abs(first.var() - 1 / 12) < 4 * ((1 / 80 - 1 / 144) / 2000) ** 0.5
 
 
-def test_stratified_levels_lower_the_variance_of_a_batch_mean(generator: torch.Generator) -> None:
+def test_stratification_lowers_the_variance_of_the_batch_mean(generator: torch.Generator) -> None:
     means = torch.stack([sample_t(16, generator, t_min=0.0).mean() for _ in range(500)])
     # Var of the mean: 1/12 / 16 independently, 1/12 / 16^3 stratified.
     assert means.var() < 1 / 12 / 16 / 50
 
 
-def test_sample_t_repeats_with_its_generator() -> None:
+def test_sample_t_is_reproducible() -> None:
     one, two = (sample_t(5, torch.Generator().manual_seed(3)) for _ in range(2))
     assert torch.equal(one, two)
 
@@ -64,6 +64,6 @@ def test_sample_t_repeats_with_its_generator() -> None:
     ("n", "t_min", "t_max"),
     [(0, 0.0, 1.0), (4, -0.1, 1.0), (4, 0.5, 0.5), (4, 0.0, 1.1), (4, float("nan"), 1.0)],
 )
-def test_sample_t_refuses_an_impossible_range(n: int, t_min: float, t_max: float) -> None:
+def test_sample_t_refuses_invalid_ranges(n: int, t_min: float, t_max: float) -> None:
     with pytest.raises(ValueError, match="allowed"):
         sample_t(n, t_min=t_min, t_max=t_max)

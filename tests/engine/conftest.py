@@ -1,4 +1,4 @@
-"""Models that answer, with random weights or from a script."""
+"""Models with random weights or scripted predictions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPECS = {
 
 
 class ScriptedDecoder(Decoder):
-    """Certain of its scripted token at each position, whatever it reads; records its calls."""
+    """Predicts the scripted token at each position, whatever it reads; records the shapes of its calls."""
 
     def __init__(self, config: DecoderConfig, script: Callable[[int], int], certainty: float) -> None:
         super().__init__(config)
@@ -58,8 +58,8 @@ class ScriptedDecoder(Decoder):
         return positions_RQ[:, :, None].float().expand(-1, -1, self.config.hidden_size)
 
     def logits(self, hidden_RQD: Tensor) -> Tensor:
-        places = hidden_RQD[..., 0].long()
-        tokens = torch.tensor([self.script(int(place)) for place in places.flatten()]).view(places.shape)
+        positions = hidden_RQD[..., 0].long()
+        tokens = torch.tensor([self.script(int(position)) for position in positions.flatten()]).view(positions.shape)
         return torch.nn.functional.one_hot(tokens, self.config.vocab_size).float() * self.certainty
 
 
@@ -70,11 +70,11 @@ def specs() -> dict[str, GenerationSpec]:
 
 @pytest.fixture
 def make_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer) -> Callable[..., TextModel]:
-    """A model of random weights: make_model(spec, **changes to the decoder)."""
+    """A model with random weights: make_model(spec, **changes to the decoder)."""
 
     def made(spec: GenerationSpec, generation: dict[str, Any] | None = None, **changes: Any) -> TextModel:
         settings: dict[str, Any] = {"canvas_embedding": True, "self_conditioning": spec.self_conditioning}
-        # Sizes that fill vector registers, as those of real models do: the rest of a vector rounds otherwise.
+        # Sizes that fill vector registers, as in real models: the tail of a vector rounds differently.
         settings |= {"head_dim": 16, "intermediate_size": 32}
         decoder = make_decoder(vocab_size=VOCAB, **settings | changes)
         return TextModel("small", Checkpoint(decoder, spec, generation or {}), byte_tokenizer)
@@ -84,7 +84,7 @@ def make_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer) 
 
 @pytest.fixture
 def make_scripted(byte_tokenizer: Tokenizer) -> Callable[..., TextModel]:
-    """A model that answers the prompt "?" with given tokens: make_scripted(spec, tokens)."""
+    """A model that generates the given tokens after the prompt "?": make_scripted(spec, tokens)."""
 
     def made(spec: GenerationSpec, tokens: list[int], certainty: float = 30.0) -> TextModel:
         config = DecoderConfig(
@@ -99,8 +99,8 @@ def make_scripted(byte_tokenizer: Tokenizer) -> Callable[..., TextModel]:
         )
         first = len(byte_tokenizer.encode_chat([{"role": "user", "content": "?"}])) - spec.logit_shift
 
-        def script(place: int) -> int:
-            return tokens[place - first] if 0 <= place - first < len(tokens) else 70
+        def script(position: int) -> int:
+            return tokens[position - first] if 0 <= position - first < len(tokens) else 70
 
         model = ScriptedDecoder(config, script, certainty)
         return TextModel("scripted", Checkpoint(model, spec, {}), byte_tokenizer)

@@ -1,4 +1,4 @@
-"""The engine from coroutines: many at once, leaving early, slow readers, and the end."""
+"""The asyncio engine: concurrent requests, cancellation, slow readers and shutdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def model(make_model: Make) -> TextModel:
     return make_model(PLAIN)
 
 
-def test_many_at_once_are_answered_as_each_alone(model: TextModel):
+def test_concurrent_requests_equal_sequential_ones(model: TextModel):
     requests = [model.request("hello", seed=i, n=1 + i % 3, **SETTINGS) for i in range(8)]
     expected = [
         [model.generate("hello", seed=i + v, **SETTINGS).tokens for v in range(1 + i % 3)] for i in range(len(requests))
@@ -36,10 +36,10 @@ def test_many_at_once_are_answered_as_each_alone(model: TextModel):
             return await asyncio.gather(*(engine.generate(request) for request in requests))
 
     found = asyncio.run(ask())
-    assert [[result.tokens for result in own] for own in found] == expected
+    assert [[result.tokens for result in variations] for variations in found] == expected
 
 
-def test_a_model_brings_an_engine(model: TextModel):
+def test_engine_can_be_made_from_a_model(model: TextModel):
     async def ask() -> list[Any]:
         async with AsyncEngine(model) as engine:
             return await engine.generate(model.request("hello", **SETTINGS))
@@ -61,15 +61,15 @@ def test_events_arrive_in_order(model: TextModel):
     assert drafts == sorted(set(drafts))
 
 
-def test_who_leaves_has_cancelled(model: TextModel):
+def test_closing_a_stream_cancels_its_request(model: TextModel):
     async def ask() -> Engine:
         async with AsyncEngine(Engine(model)) as engine:
-            left: list[Result] = []
-            stream = engine.stream(model.request("hello", max_tokens=80, steps=16, n=2), on_left=left.extend)
+            cancelled: list[Result] = []
+            stream = engine.stream(model.request("hello", max_tokens=80, steps=16, n=2), on_left=cancelled.extend)
             await anext(stream)
             await stream.aclose()
-            assert [result.finish_reason for result in left] == ["cancelled"] * 2
-            assert left[0].usage.positions_computed > 0
+            assert [result.finish_reason for result in cancelled] == ["cancelled"] * 2
+            assert cancelled[0].usage.positions_computed > 0
             assert engine.engine.cache.num_used == 0
             [other] = await engine.generate(model.request("x", **SETTINGS))
             assert other.finish_reason == "length"
@@ -79,7 +79,7 @@ def test_who_leaves_has_cancelled(model: TextModel):
     assert not engine.has_work
 
 
-def test_a_slow_reader_misses_drafts_and_nothing_else(model: TextModel):
+def test_slow_reader_misses_only_drafts(model: TextModel):
     async def ask() -> list[Any]:
         events = []
         async with AsyncEngine(Engine(model)) as engine:
@@ -93,12 +93,12 @@ def test_a_slow_reader_misses_drafts_and_nothing_else(model: TextModel):
     drafts = [(event.canvas, event.step) for event in events if isinstance(event, CanvasChanged)]
     commits = [event.canvas for event in events if isinstance(event, Committed)]
     assert commits == list(range(events[-1].result.usage.canvases))
-    # The last draft of each canvas, and at most one more that was taken with the first event.
+    # The last draft of each canvas, and at most one more that came with the first event.
     assert dict(drafts) == dict.fromkeys(commits, 4)
     assert len(drafts) <= 2 * len(commits)
 
 
-def test_refusals_are_raised_where_they_are_asked_for(model: TextModel):
+def test_refusals_are_raised_to_the_caller(model: TextModel):
     async def ask() -> None:
         async with AsyncEngine(Engine(model)) as engine:
             with pytest.raises(CapacityError):
@@ -108,7 +108,7 @@ def test_refusals_are_raised_where_they_are_asked_for(model: TextModel):
     asyncio.run(ask())
 
 
-def test_closing_answers_who_is_waiting(model: TextModel):
+def test_closing_cancels_waiting_requests(model: TextModel):
     async def ask() -> list[Any]:
         engine = AsyncEngine(Engine(model))
         async with engine:
@@ -120,10 +120,10 @@ def test_closing_answers_who_is_waiting(model: TextModel):
         return await asyncio.gather(*waiting)
 
     found = asyncio.run(ask())
-    assert [own[0].finish_reason for own in found] == ["cancelled"] * 3
+    assert [variations[0].finish_reason for variations in found] == ["cancelled"] * 3
 
 
-def test_a_bug_reaches_who_is_waiting(model: TextModel, monkeypatch: pytest.MonkeyPatch):
+def test_engine_errors_are_raised_to_the_caller(model: TextModel, monkeypatch: pytest.MonkeyPatch):
     async def ask() -> None:
         engine = Engine(model)
         monkeypatch.setattr(engine, "step", lambda: 1 / 0)

@@ -1,4 +1,4 @@
-"""What is edited changes, and nothing else does: byte for byte, wherever spans begin and end."""
+"""Editing and infilling: only the spans change, every byte outside them stays, wherever they begin and end."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from sfumato.spec import GenerationSpec
 
 Make = Callable[..., TextModel]
 
-# Among them characters of several code points, line ends of both kinds, tabs, and none at the end.
+# Includes characters of several code points, both kinds of line endings, and tabs.
 PARTS = ["a", "word ", "\r\n", "\n", "\t", "\u00e9", "e\u0301", "\U0001f469\u200d\U0001f467", "\U0001f1eb\U0001f1f7"]
 PARTS += ["\ud55c", "\u200b", "\ufeff", "\ufffd", '"}', "  "]
 
 
 @st.composite
-def jobs(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
-    """A text, and spans of whole characters, some of which touch."""
+def texts_with_spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
+    """A text, and spans of whole characters, some of them adjacent."""
     text = "".join(draw(st.lists(st.sampled_from(PARTS) | st.text(max_size=3), max_size=12)))
     text = text.encode("utf-8", "ignore").decode()
-    places = [0, *(match.end() for match in regex.finditer(r"\X", text))]
-    chosen = sorted(draw(st.sets(st.sampled_from(places), max_size=6)))
+    boundaries = [0, *(match.end() for match in regex.finditer(r"\X", text))]
+    chosen = sorted(draw(st.sets(st.sampled_from(boundaries), max_size=6)))
     spans = list(itertools.pairwise(chosen))
     return text, [span for span in spans if draw(st.booleans())]
 
@@ -48,16 +48,16 @@ def blank_model(make_model: Make) -> TextModel:
 
 
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(job=jobs(), seed=st.integers(0, 3), strength=st.sampled_from([None, 0.3]), blanks=st.booleans())
-def test_every_byte_outside_the_spans_stays(
+@given(case=texts_with_spans(), seed=st.integers(0, 3), strength=st.sampled_from([None, 0.3]), blanks=st.booleans())
+def test_bytes_outside_the_spans_never_change(
     model: TextModel,
     blank_model: TextModel,
-    job: tuple[str, list[tuple[int, int]]],
+    case: tuple[str, list[tuple[int, int]]],
     seed: int,
     strength: float | None,
     blanks: bool,
 ):
-    text, spans = job
+    text, spans = case
     chosen = blank_model if blanks else model
     result = chosen.edit(text, spans=spans, seed=seed, strength=strength, steps=1, adaptive=False)
     assert result.finish_reason == "stop"
@@ -66,15 +66,15 @@ def test_every_byte_outside_the_spans_stays(
     ]
     assert result.text.startswith(outside[0])
     assert result.text.endswith(outside[-1])
-    place = 0
+    position = 0
     for part in outside:
-        place = result.text.index(part, place) + len(part)
+        position = result.text.index(part, position) + len(part)
     if not spans:
         assert result.text == text
         assert result.usage.forward_passes == 0
 
 
-def test_pieces_are_the_text_and_free_where_the_spans_are(model: TextModel):
+def test_cut_marks_exactly_the_spans_as_free(model: TextModel):
     text = "one two\r\nthree"
     pieces = editing.cut(model.tokenizer, text, [(0, 3), (7, 9)], slack=2)
     assert [(piece.text, piece.free) for piece in pieces] == [
@@ -98,18 +98,18 @@ def test_pieces_are_the_text_and_free_where_the_spans_are(model: TextModel):
         ([(4, 5)], r"spans has \(4, 5\), which cuts a character at 4, between U\+000D and U\+000A"),
     ],
 )
-def test_spans_that_are_refused(model: TextModel, spans: list[tuple[int, int]], message: str):
+def test_invalid_spans_are_refused(model: TextModel, spans: list[tuple[int, int]], message: str):
     with pytest.raises(RequestError, match=message):
         model.edit("abc\r\ne\u0301x", spans=spans)
 
 
-def test_half_a_surrogate_pair_is_refused(model: TextModel):
+def test_lone_surrogates_are_refused(model: TextModel):
     with pytest.raises(RequestError, match=r"the text has \\ud83d at 2"):
         model.edit("ab\ud83d cd", spans=[(0, 1)])
 
 
-def test_a_long_text_costs_what_is_edited_of_it(model: TextModel):
-    """Four thousand tokens, one a byte, and a model of 96 positions."""
+def test_cost_grows_with_the_spans_not_the_text(model: TextModel):
+    """Four thousand tokens, one per byte, for a model of 96 positions."""
     text = "The quick brown fox. " * 190
     spans = [(2000, 2005), (2010, 2015), (2018, 2020), (3500, 3504), (3506, 3509)]
     result = model.edit(text, spans=spans, steps=2)
@@ -121,8 +121,8 @@ def test_a_long_text_costs_what_is_edited_of_it(model: TextModel):
     assert near.text != text
 
 
-def test_both_sides_of_a_span_are_seen(make_model: Make):
-    """Another text behind the span gives another text in it."""
+def test_edit_depends_on_the_text_after_the_span(make_model: Make):
+    """Another suffix gives another edit."""
     model = make_model(GenerationSpec(canvas_length=12))
     texts = {
         model.edit(f"start ....{tail}", spans=[(6, 10)], temperature=0.0, steps=4).text[6:-5]
@@ -131,48 +131,48 @@ def test_both_sides_of_a_span_are_seen(make_model: Make):
     assert len(texts) > 1
 
 
-def test_a_span_may_be_longer_than_a_canvas_but_not_than_the_model(model: TextModel):
+def test_span_may_exceed_a_canvas_but_not_the_model(model: TextModel):
     text = "x" * 60 + "tail"
     result = model.edit(text, spans=[(0, 60)], steps=1)
-    # With the token behind it, which it may take in, on canvases of 12.
+    # The span and the token after it, which it may absorb, on canvases of 12.
     assert result.usage.canvases == 6
     assert result.text.endswith("tail")
     with pytest.raises(RequestError, match=r"a span has 121 tokens; allowed: 93"):
         model.edit("y" * 130, spans=[(0, 120)])
 
 
-def test_what_is_doubted_is_written_anew(make_scripted: Callable[..., TextModel]):
-    """A model that always says the same, and finds its own words changed."""
+def test_doubted_tokens_are_rewritten(make_scripted: Callable[..., TextModel]):
+    """A model that always predicts the same text finds where it was changed."""
     model = make_scripted(GenerationSpec(canvas_length=16), [*range(40, 60)])
-    said = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
+    predicted = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
     job = Rewriting(model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2})
 
     def edited(text: str, budget: int = 64) -> str:
         [result] = job.read_and_edit(Excerpt.of(text), None, noise_level=1.0, budget=budget, judge=None)
         return result.text
 
-    for place in (0, 7, 14):
-        assert edited(f"{said[:place]}~{said[place + 1 :]}")[:16] == said[:16]
-    # With two tokens to each side, it is five.
-    wrong = f"{said[:7]}~{said[8:]}"
+    for position in (0, 7, 14):
+        assert edited(f"{predicted[:position]}~{predicted[position + 1 :]}")[:16] == predicted[:16]
+    # The token and two on each side make five.
+    wrong = f"{predicted[:7]}~{predicted[8:]}"
     assert edited(wrong, budget=4)[:16] == wrong[:16]
-    assert edited(wrong, budget=5)[:16] == said[:16]
+    assert edited(wrong, budget=5)[:16] == predicted[:16]
 
 
-def test_doubts_of_the_embedded_model():
-    """Told only to fix the bug, it finds where; and leaves what is right as it is."""
+def test_embedded_model_finds_and_fixes_bugs():
+    """Given only the instruction to fix the bug, it finds the place, and leaves correct code as it is."""
     model, task = sfumato.load("tiny"), find_task("bugfix")
-    mended = kept = 0
+    fixed = kept = 0
     for item in items(task, "test", 5, 12):
         instruction, _, code = item.prompt.partition("\n")
-        mended += task.check(item, model.edit(code, instruction=instruction).text)
+        fixed += task.check(item, model.edit(code, instruction=instruction).text)
         kept += model.edit(item.response, instruction=instruction).text == item.response
-    assert mended >= 9
+    assert fixed >= 9
     assert kept >= 11
 
 
-def test_an_edit_needs_certainty(make_model: Make):
-    """A model of random weights is sure of nothing."""
+def test_uncertain_edits_leave_the_text_unchanged(make_model: Make):
+    """A model with random weights is certain of nothing."""
     model = make_model(GenerationSpec(canvas_length=12), {"min_certainty": -0.5}, max_position_embeddings=128)
     text, spans = "keep this, change THAT and keep the rest", [(18, 22)]
     result = model.edit(text, spans=spans, steps=2)
@@ -188,64 +188,64 @@ def test_an_edit_needs_certainty(make_model: Make):
     between = (found[0].certainty + found[-1].certainty) / 2
     kept = model.edit(text, spans=spans, steps=2, n=3, min_certainty=between)
     assert isinstance(kept, list)
-    assert [one.text for one in kept] == [one.text for one in found if one.certainty >= between]
+    assert [result.text for result in kept] == [result.text for result in found if result.certainty >= between]
     for wrong in (float("nan"), True, "high"):
         with pytest.raises(RequestError, match=r"min_certainty is .*; allowed: a number of nats"):
             model.edit(text, spans=spans, min_certainty=wrong)
 
 
-def test_doubts_beyond_a_quarter_of_a_text_count(make_scripted: Callable[..., TextModel]):
-    """A model that always says the same is certain of whatever it writes, and doubts any other text."""
+def test_certainty_counts_doubts_beyond_a_quarter_of_the_text(make_scripted: Callable[..., TextModel]):
+    """A model that always predicts the same text is certain of what it writes and doubts any other."""
     model = make_scripted(GenerationSpec(canvas_length=16), [*range(40, 60)])
-    said = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
+    predicted = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
     job = Rewriting(model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2})
 
     def certainty(text: str) -> float:
         settings = {"noise_level": 1.0, "budget": 64, "judge": None}
         [result] = job.read_and_edit(Excerpt.of(text), [(2, 3)], **settings)  # type: ignore[arg-type]
-        assert result.text[2:3] == said[2:3]
+        assert result.text[2:3] == predicted[2:3]
         return result.certainty
 
-    few, many = (certainty("~" * count + said[count:20]) for count in (5, 12))
-    # Of 20 tokens, the fourth part is five.
+    few, many = (certainty("~" * count + predicted[count:20]) for count in (5, 12))
+    # A quarter of 20 tokens is five.
     assert few - many >= 12 - 20 / 4 - 1
 
 
-def test_of_long_texts_the_lines_around_a_span_are_read():
-    """Alone, the embedded model knows each of them; together they are like nothing that it was trained on."""
+def test_long_text_is_read_as_an_excerpt_around_the_span():
+    """The embedded model can fix each function alone; together they are unlike anything it was trained on."""
     model, task = sfumato.load("tiny"), find_task("bugfix")
-    asked = items(task, "test", 7, 12)
-    mended = 0
-    for i, item in enumerate(asked[:3]):
-        before, behind = ("\n\n".join(each.response for each in some) for some in (asked[:i], asked[i + 1 :]))
+    functions = items(task, "test", 7, 12)
+    fixed = 0
+    for i, item in enumerate(functions[:3]):
+        before, after = ("\n\n".join(other.response for other in part) for part in (functions[:i], functions[i + 1 :]))
         code = item.prompt.partition("\n")[2]
-        text = f"{before}\n\n{code}\n\n{behind}\n"
+        text = f"{before}\n\n{code}\n\n{after}\n"
         start = len(before) + 2 + sum(map(len, code.splitlines(keepends=True)[: item.meta["line"]]))
         span = (start, start + len(code.split("\n")[item.meta["line"]]))
         result = model.edit(text, spans=[span], instruction="fix the bug:")
-        right = f"{before}\n\n{item.response}\n\n{behind}\n"
-        assert result.text in (text, right)
-        mended += result.text == right
-    assert mended >= 2
+        expected = f"{before}\n\n{item.response}\n\n{after}\n"
+        assert result.text in (text, expected)
+        fixed += result.text == expected
+    assert fixed >= 2
     with pytest.raises(
         RequestError, match=r"the text is too long for tiny, which reads about \d+ of \d+ lines at once"
     ):
-        model.edit("\n\n".join(item.response for item in asked), instruction="fix the bug:")
+        model.edit("\n\n".join(item.response for item in functions), instruction="fix the bug:")
 
 
 @pytest.mark.parametrize("name", ["uniform", "mask", "hybrid", "shifted", "full", "block"])
-def test_every_family_doubts(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+def test_every_family_locates_edits(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name])
     text = "one two\r\nthree \u00e9 four five six"
     result = model.edit(text, budget=9, steps=2, adaptive=False)
     assert result.finish_reason == "stop"
     assert result.usage.denoising_steps >= 3
     if name == "mask":
-        # Every fourth place of half a canvas at a time, 30 tokens, as CRLF is read as one, and the end.
+        # Every fourth position of half a canvas at a time: 30 tokens, as CRLF is read as one, and the end.
         assert (len(model.tokenizer.encode(text)), result.usage.denoising_steps) == (31, 5 * 4 + 1)
 
 
-def test_infilling_keeps_both_ends(model: TextModel):
+def test_infill_candidates_are_distinct_and_sorted_by_certainty(model: TextModel):
     results = model.infill("def f(", "):\r\n\treturn 1", length=4, n=3, steps=2)
     assert isinstance(results, list)
     assert len({result.text for result in results}) == len(results)
@@ -255,35 +255,35 @@ def test_infilling_keeps_both_ends(model: TextModel):
 
 
 @pytest.mark.parametrize("blanks", [False, True])
-def test_lengths_that_are_tried(make_model: Make, blanks: bool):
+def test_infill_tries_several_lengths(make_model: Make, blanks: bool):
     steps = {}
     for noise, mask_id in (("mask", 4), ("hybrid", 4)):
         model = make_model(GenerationSpec(canvas_length=12, blanks=blanks, noise=noise, mask_id=mask_id))  # type: ignore[arg-type]
         result = model.infill("ab", "yz", max_tokens=10, steps=1)
         steps[noise] = result.usage.denoising_steps
         assert model.infill("ab", "yz", max_tokens=10, steps=1).text == result.text
-    # Slots of 8 and 10; or 1, 2, 3, 4, 6, 8, and those between the neighbours of the best: each judged by another step.
+    # Blanks of 8 and 10; or lengths 1, 2, 3, 4, 6, 8 and those around the best: each is judged by another step.
     assert steps["mask"] in ([4] if blanks else range(12, 34, 2))
-    # What is around them is read once more by a model that may take it for noise, and no part of it hidden.
+    # A hybrid model may take the context for noise, so it is read once more, with nothing hidden.
     assert steps["hybrid"] >= steps["mask"]
 
 
-def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextModel]):
-    """A model that says the same from the start of the text on, whatever it reads: where the gap has the right length,
-    the text behind it is what it would have written; of other lengths it is as certain."""
+def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., TextModel]):
+    """A model that predicts the same text from its start, whatever it reads: with the right gap length, the suffix is
+    what it would have written itself; it is as certain of other lengths."""
     model = make_scripted(GenerationSpec(canvas_length=32), [*range(40, 60)])
-    said = model.generate("?", max_tokens=20, steps=2).tokens
-    text = [model.tokenizer.decode([token]) for token in said]
+    predicted = model.generate("?", max_tokens=20, steps=2).tokens
+    text = [model.tokenizer.decode([token]) for token in predicted]
     result = model.infill("".join(text[:3]), "".join(text[7:]), prompt="?", max_tokens=16, steps=2)
     assert result.text == "".join(text[3:7])
-    assert result.tokens == said[3:7]
-    cut = model.infill("".join(text[:3]), "".join(text[7:]), prompt="?", max_tokens=16, steps=2, stop=[text[5]])
-    assert cut.text == "".join(text[3:5])
-    assert cut.tokens == said[3:5]
+    assert result.tokens == predicted[3:7]
+    stopped = model.infill("".join(text[:3]), "".join(text[7:]), prompt="?", max_tokens=16, steps=2, stop=[text[5]])
+    assert stopped.text == "".join(text[3:5])
+    assert stopped.tokens == predicted[3:5]
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("options", "message"),
     [
         ({"length": 0}, "length is 0; allowed: 'auto' or a whole number"),
         ({"length": "long"}, "length is 'long'"),
@@ -294,12 +294,12 @@ def test_a_filling_is_judged_by_what_follows(make_scripted: Callable[..., TextMo
         ({"length": 100}, "a span has 102 tokens"),
     ],
 )
-def test_gaps_that_are_refused(model: TextModel, asked: dict[str, object], message: str):
+def test_invalid_infill_options_are_refused(model: TextModel, options: dict[str, object], message: str):
     with pytest.raises(RequestError, match=message):
-        model.infill("a", "b", **asked)  # type: ignore[arg-type]
+        model.infill("a", "b", **options)  # type: ignore[arg-type]
 
 
-def test_who_cannot_edit_says_so(make_model: Make, specs: dict[str, GenerationSpec], model: TextModel):
+def test_unsupported_edits_are_refused(make_model: Make, specs: dict[str, GenerationSpec], model: TextModel):
     single = make_model(specs["ar"])
     for call in (lambda: single.edit("text"), lambda: single.infill("a", "b")):
         with pytest.raises(RequestError, match="small is autoregressive and cannot see what follows a position"):

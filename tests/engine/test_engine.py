@@ -1,4 +1,4 @@
-"""Requests in the engine give the same results as alone, whatever joins, leaves or fails; every one is answered."""
+"""Engine results equal those of each request alone, whatever joins, leaves or fails; every request gets a result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "fu
 
 
 def drain(engine: Engine) -> list[tuple[int, Event]]:
-    """All events that wait and that further steps bring."""
+    """Pending events, and those of all further steps."""
     events = engine.take_all()
     while engine.has_work:
         engine.step()
@@ -47,12 +47,12 @@ def results(events: list[tuple[int, Event]]) -> dict[int, list[Result]]:
     for request_id, event in events:
         if isinstance(event, Finished):
             variations = found.setdefault(request_id, {})
-            assert event.variation not in variations, "an answer is finished twice"
+            assert event.variation not in variations, "a variation finished twice"
             variations[event.variation] = event.result
-    return {request_id: [own[i] for i in sorted(own)] for request_id, own in found.items()}
+    return {request_id: [variations[i] for i in sorted(variations)] for request_id, variations in found.items()}
 
 
-def drawn_request(model: TextModel, random_: random.Random) -> Request:
+def random_request(model: TextModel, random_: random.Random) -> Request:
     spec, process = model.spec, model.bundle.process
     sampler: dict[str, Any] = {"steps": random_.randint(1, 6), "adaptive": random_.random() < 0.7}
     names = ["entropy", "threshold", "ancestral", "margin", "predictor-corrector", "remdm"]
@@ -76,7 +76,7 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
         start = Start(
             tokens=tuple(random_.randrange(20, 100) for _ in range(max_tokens)),
             # Runs of both kinds, some of them longer than a canvas.
-            frozen=tuple((place // random_.choice([2, 5, 11])) % 2 == 1 for place in range(max_tokens)),
+            frozen=tuple((position // random_.choice([2, 5, 11])) % 2 == 1 for position in range(max_tokens)),
             noise_level=random_.choice([0.2, 0.7, 1.0]),
             blanks=random_.random() < 0.5,
         )
@@ -95,8 +95,8 @@ def drawn_request(model: TextModel, random_: random.Random) -> Request:
     )
 
 
-def same(one: Result, other: Result) -> None:
-    """To the last bit of every confidence of every step."""
+def assert_same(one: Result, other: Result) -> None:
+    """Equal down to the last bit of every confidence of every step."""
     assert one.tokens == other.tokens
     assert (one.text, one.finish_reason, one.seed) == (other.text, other.finish_reason, other.seed)
     assert one.trace == other.trace
@@ -108,15 +108,15 @@ def same(one: Result, other: Result) -> None:
     ("name", "quantize"),
     [*((name, None) for name in NAMES), ("self-conditioned", "w8a8"), ("mask", "w8a8"), ("mask", "w4a8")],
 )
-def test_mixes_of_requests_are_as_each_is_alone(
+def test_mixed_batches_equal_single_requests(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, quantize: str | None
 ):
-    """Eight mixes, of any lengths, seeds, samplers and priorities, with cancels, in engines of any size."""
+    """Eight batches of random lengths, seeds, samplers and priorities, with cancellations, in random engines."""
     model = make_model(specs[name], given_embedding=True, length_buckets=(2, 5, 9, 30))
     if quantize is not None:
         quantize_model(model.decoder, QUANTIZATIONS[quantize])
     random_ = random.Random(name)
-    pool = [drawn_request(model, random_) for _ in range(12)]
+    pool = [random_request(model, random_) for _ in range(12)]
     alone = []
     for request in pool:
         solo = Engine(model, EngineConfig(reuse_prefixes=False))
@@ -134,35 +134,35 @@ def test_mixes_of_requests_are_as_each_is_alone(
                 reuse_prefixes=reuse,
             ),
         )
-        wanted: dict[int, int] = {}
+        submitted: dict[int, int] = {}
         cancelled: set[int] = set()
         events: list[tuple[int, Event]] = []
         for _ in range(random_.randint(2, 7)):
             index = random_.randrange(len(pool))
-            wanted[engine.submit(pool[index])] = index
+            submitted[engine.submit(pool[index])] = index
             for _ in range(random_.randint(0, 4)):
                 engine.step()
                 check_engine(engine)
             if random_.random() < 0.2:
-                gone = random_.choice(list(wanted))
-                cancelled.add(gone)
-                engine.cancel(gone)
+                number = random_.choice(list(submitted))
+                cancelled.add(number)
+                engine.cancel(number)
                 check_engine(engine)
         events += drain(engine)
         found = results(events)
-        assert set(found) == set(wanted)
-        for number, index in wanted.items():
+        assert set(found) == set(submitted)
+        for number, index in submitted.items():
             [result] = found[number]
             if result.finish_reason == "cancelled":
                 assert number in cancelled
-                whole = alone[index].tokens[: len(result.tokens)]
-                assert result.tokens == whole or pool[index].revisit
+                expected = alone[index].tokens[: len(result.tokens)]
+                assert result.tokens == expected or pool[index].revisit
             elif reuse or name == "ar" or engine.config.prefill_chunk == 16:
-                # Written in other parts or alone in its forward, a prompt may differ in the last bits; an input that
-                # is rounded may then come to the next integer.
+                # Prefilled in other chunks or alone in its forward, a prompt may differ in the last bits; an input that
+                # is rounded may then become the next integer.
                 assert result.tokens == alone[index].tokens or (quantize is not None and not result.failed)
             else:
-                same(result, alone[index])
+                assert_same(result, alone[index])
         assert engine.cache.num_used == 0
         assert reuse or engine.cache.num_idle == 0
 
@@ -174,13 +174,15 @@ MASKED = ("mask", "shifted", "full", "full-shifted", "block")
     ("name", "reuse"),
     [*((name, "settled") for name in ("uniform", "hybrid", *MASKED)), *((name, "block") for name in MASKED)],
 )
-def test_what_is_left_out_is_read_as_it_was(make_model: Make, specs: dict[str, GenerationSpec], name: str, reuse: str):
-    """With one layer, keys and values are those of a token alone: leaving positions out is exact, and only what is
-    decided of them differs, in the plain loop as well, which computes them all."""
+def test_reuse_equals_the_plain_loop_with_one_layer(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, reuse: str
+):
+    """With one layer, keys and values depend on a position's own token alone, so reusing them is exact. Only what is
+    decided differs, as it does in the plain loop, which computes every position."""
     model = make_model(specs[name], num_hidden_layers=1)
     settings: dict[str, Any] = {"max_tokens": 29, "steps": 8, "adaptive": False, "entropy_bound": 4.0}
     if model.bundle.process.has_uniform:
-        # Random weights seldom say the same twice: they may say anything for long, and always the likeliest.
+        # Random weights seldom predict the same twice: accept anything, over many steps, and always the argmax.
         settings |= {"temperature": 0.0, "entropy_bound": 1e9, "steps": 16}
     elif reuse == "block":
         del settings["entropy_bound"]
@@ -197,8 +199,8 @@ def test_what_is_left_out_is_read_as_it_was(make_model: Make, specs: dict[str, G
     assert positions[0] <= positions[3] < positions[1]
 
 
-def test_a_step_computes_the_block_it_decides_and_no_text(make_model: Make, specs: dict[str, GenerationSpec]):
-    """A canvas of 12 behind a text of P that reads it: three blocks of 4, a token in each step. The first step of a
+def test_block_reuse_computes_only_the_active_block(make_model: Make, specs: dict[str, GenerationSpec]):
+    """A canvas of 12 after a prefix of P that reads it: three blocks of 4, one token per step. The first step of a
     block computes P + 12 positions, the other three 4. Without blocks, the first P + 12 and the rest 12."""
     model = make_model(specs["full"])
     settings: dict[str, Any] = {"sampler": "confidence", "steps": 12, "max_tokens": 12, "temperature": 0.0}
@@ -219,14 +221,14 @@ def test_a_step_computes_the_block_it_decides_and_no_text(make_model: Make, spec
         (PLAIN, {"reuse": "settled", "refresh": -1}, "refresh is -1; allowed: a whole number, 0 to 1000"),
     ],
 )
-def test_what_cannot_be_left_out_is_refused(
+def test_invalid_reuse_options_are_refused(
     make_model: Make, spec: GenerationSpec, settings: dict[str, Any], message: str
 ):
     with pytest.raises(RequestError, match=message):
         make_model(spec).request("x", **settings)
 
 
-def test_a_short_request_overtakes_long_ones(make_model: Make):
+def test_short_request_overtakes_long_ones(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_positions=16))
     settings: dict[str, Any] = {"steps": 4, "adaptive": False}
@@ -241,8 +243,8 @@ def test_a_short_request_overtakes_long_ones(make_model: Make):
     assert set(results(drain(engine))) == set(long)
 
 
-def test_nobody_waits_for_ever(make_model: Make):
-    """However many short requests come, the long one goes on."""
+def test_long_request_is_not_starved(make_model: Make):
+    """The long request progresses however many short ones arrive."""
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_positions=8))
     settings: dict[str, Any] = {"steps": 2, "adaptive": False}
@@ -251,17 +253,17 @@ def test_nobody_waits_for_ever(make_model: Make):
         engine.submit(model.request("x", max_tokens=4, **settings))
         if long in results(step(engine)):
             return
-    raise AssertionError("200 steps, and it is not finished")
+    raise AssertionError("the long request is not finished after 200 steps")
 
 
-def test_priority_goes_before_turn(make_model: Make):
+def test_priority_precedes_arrival_order(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_rows=1))
     low, high = (engine.submit(model.request("x", max_tokens=8, steps=2, priority=p)) for p in (0, 3))
     assert list(results(drain(engine))) == [high, low]
 
 
-def test_a_long_prompt_is_written_in_chunks_and_keeps_nobody_waiting(make_model: Make):
+def test_long_prompt_is_prefilled_in_chunks_without_blocking_others(make_model: Make):
     model = make_model(PLAIN, max_position_embeddings=600)
     engine = Engine(model, EngineConfig(prefill_chunk=64, max_positions=100))
     long = engine.submit(model.request([5] * 400, max_tokens=8, steps=2, adaptive=False))
@@ -269,20 +271,20 @@ def test_a_long_prompt_is_written_in_chunks_and_keeps_nobody_waiting(make_model:
     short = engine.submit(model.request("x", max_tokens=8, steps=2, adaptive=False))
     finished = list(results(drain(engine)))
     assert finished == [short, long]
-    # 2 steps of one, 6 chunks and 2 steps of the other, of which the first 2 with those.
+    # Six chunks and two steps of the long request; the two steps of the short one share forwards with the chunks.
     assert engine.runner.num_forwards == 6 + 2
 
 
-def test_steps_are_cut_where_many_wait_and_the_request_allows_it(make_model: Make):
+def test_steps_are_cut_under_load_when_allowed(make_model: Make):
     model = make_model(PLAIN)
-    asked: dict[str, Any] = {"max_tokens": 8, "steps": 8, "adaptive": False}
-    strict, lenient = (model.request("abc", **asked, min_steps=least) for least in (None, 3))
-    alone = model.generate("abc", **asked)
+    settings: dict[str, Any] = {"max_tokens": 8, "steps": 8, "adaptive": False}
+    strict, lenient = (model.request("abc", **settings, min_steps=min_steps) for min_steps in (None, 3))
+    alone = model.generate("abc", **settings)
     engine = Engine(model, EngineConfig(load_threshold=2))
     numbers = [engine.submit(request) for request in (strict, lenient, lenient, lenient)]
     found = results(drain(engine))
     usages = [found[number][0].usage for number in numbers]
-    # Four answers where two are no crowd: half of the steps.
+    # Four requests at a load threshold of two: half of the steps.
     assert [usage.denoising_steps for usage in usages] == [8, 4, 4, 4]
     assert [usage.steps_cut for usage in usages] == [0, 4, 4, 4]
     assert found[numbers[0]][0].tokens == alone.tokens
@@ -291,11 +293,11 @@ def test_steps_are_cut_where_many_wait_and_the_request_allows_it(make_model: Mak
     (only,) = results(drain(by_itself))[number]
     assert (only.tokens, only.usage.steps_cut) == (alone.tokens, 0)
     with pytest.raises(RequestError, match="min_steps is 9; allowed: 1 to 8"):
-        model.request("abc", **asked, min_steps=9)
+        model.request("abc", **settings, min_steps=9)
 
 
-def test_cancelling(make_model: Make):
-    """The committed text comes back, the room is free in the same step, and a second time it is nothing."""
+def test_cancelling_returns_committed_text_and_frees_pages(make_model: Make):
+    """Committed text is returned, pages are free in the same step, and cancelling again does nothing."""
     model = make_model(PLAIN)
     engine = Engine(model)
     request = model.request("hello", max_tokens=40, steps=3, adaptive=False)
@@ -315,7 +317,7 @@ def test_cancelling(make_model: Make):
     assert not engine.has_work
 
 
-def test_a_deadline_gives_what_is_committed(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+def test_deadline_returns_committed_text(make_model: Make, monkeypatch: pytest.MonkeyPatch):
     model = make_model(PLAIN)
     engine = Engine(model)
     now = 64.0
@@ -330,13 +332,13 @@ def test_a_deadline_gives_what_is_committed(make_model: Make, monkeypatch: pytes
     assert set(results(step(engine))) == {waiting}
     now += 0.25
     found = results(drain(engine))
-    [late], [whole] = found[hurried], found[calm]
-    assert (late.finish_reason, whole.finish_reason) == ("deadline", "length")
-    assert late.tokens == whole.tokens[:8]
+    [late], [complete] = found[hurried], found[calm]
+    assert (late.finish_reason, complete.finish_reason) == ("deadline", "length")
+    assert late.tokens == complete.tokens[:8]
     assert late.usage.total_s == pytest.approx(1.25)
 
 
-def test_a_request_that_can_never_fit_is_refused_at_once(make_model: Make):
+def test_oversized_requests_are_refused_at_submission(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(cache_positions=32))
     with pytest.raises(CapacityError, match=r"may take 43 positions; the cache holds 32"):
@@ -350,7 +352,7 @@ def test_a_request_that_can_never_fit_is_refused_at_once(make_model: Make):
     assert not engine.has_work
 
 
-def test_a_full_queue_refuses_with_a_hint(make_model: Make):
+def test_full_queue_refuses_with_a_retry_hint(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_queue=3, max_rows=2))
     request = model.request("x", max_tokens=8, steps=2)
@@ -367,7 +369,7 @@ def test_a_full_queue_refuses_with_a_hint(make_model: Make):
         engine.submit(request)
 
 
-def test_a_large_request_is_passed_over_for_a_while_and_not_for_ever(make_model: Make):
+def test_large_request_is_delayed_but_not_starved(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(cache_positions=96, reuse_prefixes=False))
     settings: dict[str, Any] = {"steps": 2, "adaptive": False}
@@ -383,17 +385,17 @@ def test_a_large_request_is_passed_over_for_a_while_and_not_for_ever(make_model:
         if large in done:
             break
     assert large in done
-    assert len(done) > 20, "smaller ones went before it"
+    assert len(done) > 20, "smaller requests went first"
 
 
-def test_more_variations_than_may_wait(make_model: Make):
+def test_more_variations_than_the_queue_holds_are_refused(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_queue=3))
     with pytest.raises(CapacityError, match="n is 4; this engine lets 3 answers wait"):
         list(engine.run([model.request("x", n=4)]))
 
 
-def test_run_takes_more_than_the_queue_holds(make_model: Make):
+def test_run_accepts_more_requests_than_the_queue_holds(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_queue=2, max_rows=2))
     requests = [model.request("x", max_tokens=8, steps=2, seed=i) for i in range(9)]
@@ -402,7 +404,7 @@ def test_run_takes_more_than_the_queue_holds(make_model: Make):
     assert engine._events == {}
 
 
-def test_closing_answers_everything(make_model: Make):
+def test_closing_cancels_every_request(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_rows=2))
     numbers = [engine.submit(model.request("x", max_tokens=20, steps=2)) for _ in range(4)]
@@ -410,7 +412,7 @@ def test_closing_answers_everything(make_model: Make):
     engine.close()
     found = results(drain(engine))
     assert set(found) == set(numbers)
-    assert {own[0].finish_reason for own in found.values()} == {"cancelled"}
+    assert {variations[0].finish_reason for variations in found.values()} == {"cancelled"}
     assert engine.cache.num_used == 0
     with pytest.raises(CapacityError, match="closed"):
         engine.submit(model.request("x"))
@@ -420,8 +422,8 @@ class TooManyError(Exception):
     pass
 
 
-def test_what_fails_for_one_fails_for_one(make_model: Make, monkeypatch: pytest.MonkeyPatch):
-    """A forward that cannot be done with one text among others is done for the others."""
+def test_failing_forward_fails_only_its_request(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+    """When one sequence makes a batched forward fail, the others still get theirs."""
     model = make_model(PLAIN)
     settings: dict[str, Any] = {"max_tokens": 16, "steps": 3, "adaptive": False}
     good = [model.request("hello", seed=i, **settings) for i in range(2)]
@@ -443,7 +445,7 @@ def test_what_fails_for_one_fails_for_one(make_model: Make, monkeypatch: pytest.
     assert [found[numbers[0]][0].tokens, found[numbers[2]][0].tokens] == expected
 
 
-def test_a_tokenizer_that_fails_for_one_fails_for_one(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+def test_failing_tokenizer_fails_only_its_request(make_model: Make, monkeypatch: pytest.MonkeyPatch):
     model = make_model(PLAIN)
     engine = Engine(model)
     numbers = [engine.submit(model.request("hello", seed=i, max_tokens=8, steps=2)) for i in range(3)]
@@ -454,17 +456,17 @@ def test_a_tokenizer_that_fails_for_one_fails_for_one(make_model: Make, monkeypa
     assert "ZeroDivisionError" in found[numbers[1]][0].error
 
 
-def test_events_of_a_request_that_asks_for_drafts(make_model: Make):
+def test_drafts_are_emitted_only_on_request(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model)
     loud = engine.submit(model.request("x", max_tokens=8, steps=2, adaptive=False), drafts=True)
     quiet = engine.submit(model.request("x", max_tokens=8, steps=2, adaptive=False))
     events = drain(engine)
-    kinds = {number: [type(event) for own, event in events if own == number] for number in (loud, quiet)}
+    kinds = {number: [type(event) for request_id, event in events if request_id == number] for number in (loud, quiet)}
     assert kinds == {loud: [CanvasChanged] * 3 + [Committed, Finished], quiet: [Committed, Finished]}
 
 
-def test_a_stream_that_is_left_is_cancelled(make_model: Make):
+def test_closing_a_stream_cancels_its_request(make_model: Make):
     model = make_model(PLAIN)
     stream = model.stream("hello", max_tokens=40, steps=4)
     next(stream)
@@ -474,7 +476,7 @@ def test_a_stream_that_is_left_is_cancelled(make_model: Make):
     assert not model.engine.has_work
 
 
-def test_callers_in_several_threads_share_the_engine(make_model: Make):
+def test_threads_share_the_engine(make_model: Make):
     model = make_model(PLAIN)
     settings: dict[str, Any] = {"max_tokens": 24, "steps": 4}
     expected = [model.generate("hello", seed=i, **settings).tokens for i in range(6)]
@@ -492,13 +494,13 @@ def test_callers_in_several_threads_share_the_engine(make_model: Make):
     check_engine(model.engine)
 
 
-def test_a_chat_finds_its_earlier_turns_written(make_model: Make):
+def test_chat_reuses_the_cached_prefix_of_earlier_turns(make_model: Make):
     model = make_model(PLAIN, max_position_embeddings=400)
     first = model.request([*range(5, 45)], max_tokens=40, steps=2)
     answer = model.generate(list(first.prompt), max_tokens=40, steps=2)
     longer = [*first.prompt, *answer.tokens, 7, 8]
     again = model.generate(longer, max_tokens=16, steps=2, seed=1)
-    # All but the last canvas, which nobody had to write, in whole pages.
+    # Whole pages of all but the last canvas, whose keys and values were never written.
     assert again.usage.cached_tokens == (40 + 32) // 16 * 16
     fresh = Engine(model, EngineConfig(reuse_prefixes=False))
     number = fresh.submit(model.request(longer, max_tokens=16, steps=2, seed=1))
@@ -507,6 +509,6 @@ def test_a_chat_finds_its_earlier_turns_written(make_model: Make):
 
 @pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(EngineConfig) if field.type != "bool"])
 @pytest.mark.parametrize("value", [0, -1, True, 2.5])
-def test_sizes_are_whole_numbers(field: str, value: Any):
+def test_sizes_must_be_positive_whole_numbers(field: str, value: Any):
     with pytest.raises(ConfigError, match=field):
         EngineConfig(**{field: value})

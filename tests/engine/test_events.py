@@ -1,4 +1,4 @@
-"""One queue a request: nothing is lost but drafts that a newer one replaces."""
+"""Event queues, one per request: only drafts replaced by newer ones are dropped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def finished(variation: int = 0) -> Finished:
     return Finished(variation=variation, result=result)
 
 
-def test_events_come_in_order_and_once():
+def test_events_arrive_in_order_and_once():
     events: list[Event] = [draft(1), draft(2), Committed(variation=0, canvas=0, text="a"), draft(1, canvas=1)]
     queue = EventQueue(1, drafts=True)
     for event in events:
@@ -35,17 +35,17 @@ def test_events_come_in_order_and_once():
     assert queue.take() == []
 
 
-def test_of_drafts_of_one_canvas_the_newest_is_kept():
+def test_only_the_newest_draft_of_a_canvas_is_kept():
     queue = EventQueue(2, drafts=True, latest_only=True)
     committed = Committed(variation=0, canvas=0, text="a")
     for event in (draft(1), draft(2), draft(1, variation=1), draft(3), committed, draft(1, canvas=1)):
         queue.put(event)
     assert queue.take() == [draft(2), draft(1, variation=1), draft(3), committed, draft(1, canvas=1)]
     queue.put(draft(2, canvas=1))
-    assert queue.take() == [draft(2, canvas=1)], "what was taken is replaced by nothing"
+    assert queue.take() == [draft(2, canvas=1)], "events already taken are not replaced"
 
 
-def test_it_is_over_when_all_are_finished_and_taken():
+def test_queue_is_over_when_all_finished_events_are_taken():
     queue = EventQueue(2)
     queue.put(finished(0))
     queue.take()

@@ -1,4 +1,4 @@
-"""What a model reads of a text, and how what it writes is put back."""
+"""Excerpts: what a model reads of a text, and how its output is merged back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARTS = st.sampled_from(["\ufeff", "\r\n", "\n", "\r", "\t", " ", "    ", "a", "
 
 
 @given(parts=st.lists(PARTS, max_size=12), choice=st.tuples(st.integers(0, 60), st.integers(1, 20)))
-def test_what_is_put_back_as_it_was_read_changes_nothing(parts: list[str], choice: tuple[int, int]):
+def test_replacing_with_the_same_text_changes_nothing(parts: list[str], choice: tuple[int, int]):
     text = "".join(parts)
     excerpt = Excerpt.of(text)
     assert "\r\n" not in excerpt.whole or "\r\r\n" in text
@@ -28,7 +28,7 @@ def test_what_is_put_back_as_it_was_read_changes_nothing(parts: list[str], choic
         check_spans(text, located)
         covered = excerpt.cover(located)
         assert covered[0][0] <= start < end <= covered[-1][1]
-        # Nothing before the span or behind it is touched, whatever is written.
+        # Nothing before or after the span changes, whatever is written.
         replaced = excerpt.replaced(covered, ["?" for _ in covered])
         assert replaced.startswith(text[: located[0][0]])
         assert replaced.endswith(text[located[-1][1] :])
@@ -37,19 +37,19 @@ def test_what_is_put_back_as_it_was_read_changes_nothing(parts: list[str], choic
 @pytest.mark.parametrize(
     ("text", "old", "new", "after"),
     [
-        # Lines end and indent as those of the text do.
+        # Line endings and indentation follow the text.
         ("\ufeffif a:\r\n\tb\r\n", "    b", "    c\n    d", "\ufeffif a:\r\n\tc\r\n\td\r\n"),
         ("if a:\n\tb\n", "    b", "        b", "if a:\n\t\tb\n"),
         ("if a:\n\t\tb\n", "        b", "    b", "if a:\n\tb\n"),
         ("if a:\n\tb\n", "    b", "  b", "if a:\n  b\n"),
         ("if a:\n    b\n", "    b", "        b", "if a:\n        b\n"),
-        # Of a line, what stays is kept to the byte; tabs that do not indent are read as they are.
+        # Unchanged parts of a line are kept byte for byte; tabs after the indentation are read as they are.
         ("\tx = 1\t# one\r\n\ty\n", "x = 1\t# one", "x = 2\t# one", "\tx = 2\t# one\r\n\ty\n"),
         ("a\r\nb\nc\r\n", "a\nb\nc", "a\nB\nc", "a\r\nB\nc\r\n"),
         ("a\r\nb\r\n", "b", "", "a\r\n\r\n"),
     ],
 )
-def test_what_is_written_looks_like_the_rest(text: str, old: str, new: str, after: str):
+def test_replacement_adopts_line_endings_and_indentation(text: str, old: str, new: str, after: str):
     excerpt = Excerpt.of(text)
     start = excerpt.text.index(old)
     assert excerpt.replaced([(start, start + len(old))], [new]) == after
@@ -66,7 +66,7 @@ def test_what_is_written_looks_like_the_rest(text: str, old: str, new: str, afte
         (lambda part: True, "a\n(b\n\ndef\nghi)\n\nj"),
     ],
 )
-def test_lines_around_a_span_as_far_as_they_fit(fits: Callable[[str], bool], read: str | None):
+def test_excerpt_grows_around_the_span_while_it_fits(fits: Callable[[str], bool], read: str | None):
     text = "a\r\n(b\r\n\r\ndef\r\nghi)\r\n\r\nj\r\n\r\n"
     narrowed = Excerpt.of(text).narrow([(text.index("def") + 1, text.index("def") + 2)], fits)
     assert (narrowed and narrowed.text) == read

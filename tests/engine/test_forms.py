@@ -19,14 +19,14 @@ SETTINGS: dict[str, Any] = {"steps": 2, "max_tokens": 40}
 
 
 class HasSchema:
-    """What a pydantic model is, as far as it matters here."""
+    """Stands in for a pydantic model."""
 
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:
         return SCHEMA
 
 
-def test_a_schema_is_an_object_or_json_or_a_model_of_pydantic(make_model: Make):
+def test_schema_may_be_a_dict_json_or_a_pydantic_model(make_model: Make):
     model = make_model(PLAIN)
     expected = model.generate("?", schema=SCHEMA, **SETTINGS).text
     assert json.loads(expected)["age"] >= 3
@@ -36,7 +36,7 @@ def test_a_schema_is_an_object_or_json_or_a_model_of_pydantic(make_model: Make):
         model.generate("?", schema="{", **SETTINGS)
 
 
-def test_an_answer_is_one_of_a_pydantic_model(make_model: Make):
+def test_output_validates_as_its_pydantic_model(make_model: Make):
     pydantic = pytest.importorskip("pydantic")
     pet = pydantic.create_model("Pet", age=(int, pydantic.Field(ge=3, le=90)), tame=(bool, ...))
     owner = pydantic.create_model("Owner", pet=(pet, ...), other=(pet | None, None))
@@ -45,7 +45,7 @@ def test_an_answer_is_one_of_a_pydantic_model(make_model: Make):
 
 
 class Alternating:
-    """Letters a and b in turns, two to six of them."""
+    """The letters a and b alternating, two to six of them."""
 
     start = ""
 
@@ -57,7 +57,7 @@ class Alternating:
         return 2 <= len(text) <= 6
 
 
-def test_a_constraint_of_ones_own(make_model: Make):
+def test_custom_constraint(make_model: Make):
     model = make_model(PLAIN)
     constraint = Alternating()
     texts = {model.generate("?", constraint=constraint, seed=seed, **SETTINGS).text for seed in range(12)}
@@ -82,6 +82,6 @@ def test_a_constraint_of_ones_own(make_model: Make):
         ),
     ],
 )
-def test_what_is_refused(make_model: Make, settings: dict[str, Any], message: str):
+def test_invalid_constraints_are_refused(make_model: Make, settings: dict[str, Any], message: str):
     with pytest.raises(RequestError, match=message):
         make_model(PLAIN).generate("?", **settings, **SETTINGS)

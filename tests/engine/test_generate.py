@@ -1,4 +1,4 @@
-"""Answers of the engine against the plain loop, and what they cost and tell."""
+"""Engine output against the plain loop; usage counts, events and traces."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ FROZEN = {
 @pytest.mark.parametrize("frozen", FROZEN.values(), ids=FROZEN)
 @pytest.mark.parametrize("noise_level", [1.0, 0.4])
 @pytest.mark.parametrize("name", EXACT)
-def test_what_is_given_stays_and_the_rest_equals_the_plain_loop(
+def test_frozen_tokens_stay_and_the_rest_equals_the_plain_loop(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, noise_level: float, frozen: list[bool]
 ):
     model = make_model(specs[name], given_embedding=True)
@@ -101,12 +101,12 @@ def test_generation_equals_the_plain_loop(
         ("shifted", [*range(10, 42)]),
     ],
 )
-def test_a_length_head_sets_the_first_canvas(
+def test_length_head_sets_the_first_canvas(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, prompt: list[int]
 ):
-    """As in the plain loop, for whatever of the prompt another request has left in the cache."""
+    """As in the plain loop, however much of the prompt an earlier request left in the cache."""
     model = make_model(specs[name], length_buckets=(2, 5, 9, 30))
-    # Sure of one bucket or another.
+    # Scaled up, so that the head is sure of some bucket.
     model.decoder.get_parameter("length_head.weight").data *= 20
     sizes = set()
     for ending in range(60, 80):
@@ -119,20 +119,20 @@ def test_a_length_head_sets_the_first_canvas(
         size = plain.predicted_length(model.bundle, request.prompt)
         sizes.add(size)
         ended = result.finish_reason in ("stop", "steps")
-        rest = 29 - min(29, size or 12)
-        assert ended or result.usage.canvases == 1 + -(-rest // 12)
+        remaining = 29 - min(29, size or 12)
+        assert ended or result.usage.canvases == 1 + -(-remaining // 12)
     assert len(sizes) > 2
     assert not model.request("hello", canvas_length=8).auto_length
 
 
-def test_a_length_is_not_asked_of_a_model_without_a_head(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_auto_length_without_a_length_head_is_refused(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
     assert not model.request("hello").auto_length
     with pytest.raises(RequestError, match="canvas_length is 'auto' and small has no length head; allowed: a whole"):
         model.request("hello", canvas_length="auto")
 
 
-def test_a_length_is_not_asked_where_prefixes_are_not_read_causally(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_auto_length_without_causal_prefixes_is_refused(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["full"], length_buckets=(4, 8))
     assert not model.request("hello").auto_length
     message = "small does not read its prefixes causally, as a length head does"
@@ -144,7 +144,7 @@ def test_a_length_is_not_asked_where_prefixes_are_not_read_causally(make_model: 
 
 @pytest.mark.parametrize("spec", [AR, dataclasses.replace(AR, commit="reencode")], ids=["in place", "reencoded"])
 def test_autoregression_equals_a_greedy_loop(make_model: Make, spec: GenerationSpec):
-    """Written without canvas or sampler: argmax over what may be written, one token at a time."""
+    """The loop has neither canvas nor sampler: argmax over the allowed tokens, one at a time."""
     model = make_model(spec, tie_word_embeddings=False)
     prompts = ["hello", "a longer prompt than that", "x"]
     results = model.generate_batch(prompts, max_tokens=12, temperature=0.0)
@@ -174,14 +174,14 @@ def tokens_of(model: TextModel, requests: Sequence[Request]) -> list[list[tuple[
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 @pytest.mark.parametrize("name", SPEC_NAMES)
-def test_a_seed_gives_one_answer_whatever_else_is_asked(
+def test_seeded_output_does_not_depend_on_the_batch(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, temperature: float
 ):
     """Alone, as one of eight variations, and among requests of other lengths that end before and after it."""
     model = make_model(specs[name])
     settings: dict[str, Any] = {"steps": 4, "temperature": temperature, "entropy_bound": 1.0}
-    one = model.request("hello there", max_tokens=14, seed=103, **settings)
-    [[alone]] = tokens_of(model, [one])
+    request = model.request("hello there", max_tokens=14, seed=103, **settings)
+    [[alone]] = tokens_of(model, [request])
     assert len(alone) > 1
     [variations] = tokens_of(model, [model.request("hello there", max_tokens=14, seed=100, n=8, **settings)])
     assert variations[3] == alone
@@ -189,19 +189,19 @@ def test_a_seed_gives_one_answer_whatever_else_is_asked(
         assert len(set(variations)) == 8
     elif model.spec.autoregressive:
         assert len(set(variations)) == 1
-    own = {} if name in ("ar", "ar-reencoded", "block") else {"canvas_length": 5}
+    shorter = {} if name in ("ar", "ar-reencoded", "block") else {"canvas_length": 5}
     others = [
         model.request("x", max_tokens=3, seed=9, **settings),
         model.request("a prompt that is longer", max_tokens=20, seed=103, n=2, **settings),
-        model.request("hello there", max_tokens=14, seed=4, **own, **settings | {"steps": 2}),
+        model.request("hello there", max_tokens=14, seed=4, **shorter, **settings | {"steps": 2}),
     ]
-    found = [tokens_of(model, order) for order in ([one, *others], [others[1], one, others[2]])]
+    found = [tokens_of(model, order) for order in ([request, *others], [others[1], request, others[2]])]
     assert found[0][0] == found[1][1] == [alone]
     assert found[0][2] == found[1][0]
 
 
 @pytest.mark.parametrize("name", ["uniform", "ar"])
-def test_threads_change_nothing(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+def test_output_does_not_depend_on_the_number_of_threads(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name])
     request = model.request("hello", max_tokens=8, steps=3, temperature=0.0, entropy_bound=1.0)
     before, found = torch.get_num_threads(), []
@@ -215,7 +215,7 @@ def test_threads_change_nothing(make_model: Make, specs: dict[str, GenerationSpe
 
 
 def forwards_of(model: TextModel) -> list[int]:
-    """Positions of the forwards so far."""
+    """Positions of each forward so far."""
     calls: list[tuple[int, ...]] = model.decoder.calls  # type: ignore[assignment]
     assert all(num_rows == 1 for num_rows, _ in calls)
     return [num_positions for _, num_positions in calls]
@@ -226,9 +226,9 @@ def alphabet(byte_tokenizer: Any) -> list[int]:
     return byte_tokenizer.encode("abcdefghijklmnopqrstuvwxyz")
 
 
-def test_the_cost_of_an_answer_by_hand(make_scripted: Make, alphabet: list[int]):
-    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, behind a prompt of 3: what has to be written, prompt and
-    two canvases, goes with the first step that reads it."""
+def test_usage_equals_a_count_by_hand(make_scripted: Make, alphabet: list[int]):
+    """20 tokens on canvases of 8, 8 and 4 with 3 steps each, after a prompt of 3: the prompt and two canvases are
+    written together with the first step that reads them."""
     model = make_scripted(PLAIN, alphabet)
     result = model.generate("?", max_tokens=20, steps=3, adaptive=False)
     assert result.text == "abcdefghijklmnopqrst"
@@ -237,14 +237,14 @@ def test_the_cost_of_an_answer_by_hand(make_scripted: Make, alphabet: list[int])
     assert (usage.prompt_tokens, usage.completion_tokens) == (3, 20)
     assert (usage.canvases, usage.denoising_steps, usage.forward_passes) == (3, 9, 9)
     assert usage.positions_computed == 3 + 3 * (8 + 8 + 4) + 8 + 8
-    # They are filled up to whole eights.
+    # Forwards are padded to multiples of eight.
     assert forwards_of(model) == [16, 8, 8, 16, 8, 8, 16, 8, 8]
     assert 0.0 < usage.time_to_first_commit_s <= usage.total_s
 
 
 @pytest.mark.parametrize("name", ["uniform", "self-conditioned", "mask", "shifted", "in-place", "ar", "ar-reencoded"])
 @pytest.mark.parametrize("max_tokens", [1, 12, 20])
-def test_counted_is_what_was_computed(
+def test_usage_counts_the_forwards_computed(
     make_scripted: Make, specs: dict[str, GenerationSpec], alphabet: list[int], name: str, max_tokens: int
 ):
     model = make_scripted(specs[name], alphabet)
@@ -255,7 +255,7 @@ def test_counted_is_what_was_computed(
     assert sum(forwards_of(model)) - result.usage.positions_computed < 8 * len(forwards_of(model))
 
 
-def test_autoregression_costs_a_position_a_token(make_scripted: Make, alphabet: list[int]):
+def test_autoregression_computes_one_position_per_token(make_scripted: Make, alphabet: list[int]):
     """The prompt's last token is read with the first canvas, in the pass that writes the others: 2 + 10 positions."""
     model = make_scripted(AR, alphabet)
     usage = model.generate("?", max_tokens=10, steps=7).usage
@@ -265,32 +265,30 @@ def test_autoregression_costs_a_position_a_token(make_scripted: Make, alphabet: 
 
 
 @pytest.mark.parametrize("spec", [PLAIN, AR], ids=["canvas", "ar"])
-def test_variations_share_what_they_begin_with(make_scripted: Make, spec: GenerationSpec):
-    """A prompt of 70 tokens: four pages of 16 are written once, by the first answer, and taken over by the others."""
+def test_variations_share_the_cached_prompt(make_scripted: Make, spec: GenerationSpec):
+    """A prompt of 70 tokens: the first variation writes four pages of 16, and the others reuse them."""
     model = make_scripted(spec, [])
     results = model.generate([70] * 70, max_tokens=8, steps=2, adaptive=False, n=3)
     assert [result.seed for result in results] == [0, 1, 2]
     assert [result.usage.cached_tokens for result in results] == [0, 64, 64]
-    steps, ahead = 8 + 8, 70 - spec.logit_shift
+    steps, prefix = 8 + 8, 70 - spec.logit_shift
     if spec.autoregressive:
         steps = 8
-    assert [result.usage.positions_computed for result in results] == [ahead + steps, *[ahead - 64 + steps] * 2]
+    assert [result.usage.positions_computed for result in results] == [prefix + steps, *[prefix - 64 + steps] * 2]
 
 
-@pytest.mark.parametrize("place", [0, 3, 7, 8, 15])
+@pytest.mark.parametrize("position", [0, 3, 7, 8, 15])
 @pytest.mark.parametrize("spec", [PLAIN, AR], ids=["canvas", "ar"])
-def test_an_end_token_ends_the_answer_where_it_stands(
-    make_scripted: Make, alphabet: list[int], spec: GenerationSpec, place: int
-):
-    model = make_scripted(spec, [*alphabet[:place], END, *alphabet[place:]])
+def test_end_token_ends_the_output(make_scripted: Make, alphabet: list[int], spec: GenerationSpec, position: int):
+    model = make_scripted(spec, [*alphabet[:position], END, *alphabet[position:]])
     result = model.generate("?", max_tokens=20, steps=3)
-    assert result.text == "abcdefghijklmnopqrst"[:place]
-    assert len(result.tokens) == result.usage.completion_tokens == place
+    assert result.text == "abcdefghijklmnopqrst"[:position]
+    assert len(result.tokens) == result.usage.completion_tokens == position
     assert result.finish_reason == "stop"
-    assert result.usage.canvases == (place + 1 if spec.autoregressive else place // 8 + 1)
+    assert result.usage.canvases == (position + 1 if spec.autoregressive else position // 8 + 1)
 
 
-def test_an_end_token_past_the_last_position_is_not_reached(make_scripted: Make, alphabet: list[int]):
+def test_end_token_past_max_tokens_is_not_reached(make_scripted: Make, alphabet: list[int]):
     model = make_scripted(PLAIN, [*alphabet[:10], END])
     assert model.generate("?", max_tokens=10, steps=3).finish_reason == "length"
     assert model.generate("?", max_tokens=11, steps=3).finish_reason == "stop"
@@ -300,28 +298,28 @@ def test_an_end_token_past_the_last_position_is_not_reached(make_scripted: Make,
     ("certainty", "steps", "reason", "unsettled"),
     [(20.0, 5, "stop", 0), (20.0, 1, "steps", 2), (1.0, 5, "steps", 2)],
 )
-def test_an_answer_of_canvases_that_have_not_settled_says_so(
+def test_unsettled_canvases_are_reported(
     make_scripted: Make, alphabet: list[int], certainty: float, steps: int, reason: str, unsettled: int
 ):
     model = make_scripted(PLAIN, [*alphabet[:10], END], certainty=certainty)
     settings: dict[str, Any] = {"steps": steps, "temperature": 0.0}
     result = model.generate("?", max_tokens=20, **settings)
     assert (result.text, result.finish_reason, result.usage.unsettled) == ("abcdefghij", reason, unsettled)
-    # What was cut for another reason says that, and counts.
+    # Another finish reason takes precedence; unsettled canvases are still counted.
     assert model.generate("?", max_tokens=10, **settings).finish_reason == "length"
     assert model.generate("?", max_tokens=10, **settings).usage.unsettled == unsettled
-    # Where all steps are taken as asked, the last one is the end.
+    # With a fixed number of steps, no canvas is unsettled.
     assert model.generate("?", max_tokens=20, adaptive=False, **settings).finish_reason == "stop"
 
 
-def test_special_tokens_are_never_written(make_scripted: Make):
-    """Except the one that ends a text; the script insists on the others."""
+def test_special_tokens_are_never_generated(make_scripted: Make):
+    """Except the end token; the script insists on the others."""
     model = make_scripted(PLAIN, [0, 2, 3, 4] * 2)
     result = model.generate("?", max_tokens=8, steps=2)
     assert not {*result.tokens} & {0, 2, 3, 4}
 
 
-def test_a_character_over_two_canvases_is_shown_whole(make_scripted: Make, byte_tokenizer: Any):
+def test_character_split_across_canvases_is_emitted_whole(make_scripted: Make, byte_tokenizer: Any):
     tokens = byte_tokenizer.encode("aé€b")
     assert len(tokens) == 7
     model = make_scripted(GenerationSpec(canvas_length=2), tokens)
@@ -332,7 +330,7 @@ def test_a_character_over_two_canvases_is_shown_whole(make_scripted: Make, byte_
     assert not any("\ufffd" in piece for piece in pieces)
 
 
-def test_events_of_a_stream(make_scripted: Make, alphabet: list[int]):
+def test_stream_events(make_scripted: Make, alphabet: list[int]):
     """The noise, every step, the commit of each canvas, and the end; the text of a draft stops at its end token."""
     model = make_scripted(PLAIN, [*alphabet[:10], END])
     events = list(model.stream("?", max_tokens=20, steps=3, adaptive=False))
@@ -357,7 +355,7 @@ def test_events_of_a_stream(make_scripted: Make, alphabet: list[int]):
     assert result.trace == []
 
 
-def test_a_trace_is_the_drafts_of_its_own_request(make_scripted: Make, alphabet: list[int]):
+def test_trace_holds_the_drafts_of_its_request(make_scripted: Make, alphabet: list[int]):
     model = make_scripted(PLAIN, alphabet)
     requests = [model.request("?", max_tokens=10, steps=2, trace=trace, adaptive=False) for trace in (True, False)]
     events = list(model.engine.run(requests))
@@ -370,14 +368,14 @@ def test_a_trace_is_the_drafts_of_its_own_request(make_scripted: Make, alphabet:
     assert json.loads(json.dumps(traced.to_dict()))["trace"][-1]["text"] == "ij"
 
 
-def test_revisions_are_those_of_the_trace(make_model: Make):
+def test_revisions_equal_those_of_the_trace(make_model: Make):
     model = make_model(PLAIN)
     result = model.generate("hello", max_tokens=24, steps=8, trace=True, entropy_bound=5.0, adaptive=False)
     assert result.usage.revisions == sum(sum(event.revised) for event in result.trace) > 0
 
 
-def test_the_caller_of_a_stream_keeps_his_gradients(make_model: Make):
-    """Between events, torch is as the caller set it."""
+def test_streaming_leaves_gradients_enabled(make_model: Make):
+    """Between events, torch's modes are as the caller set them."""
     model = make_model(PLAIN)
     for _ in model.stream("hello", max_tokens=10, steps=2):
         assert not torch.is_inference_mode_enabled()
@@ -390,7 +388,7 @@ def test_the_caller_of_a_stream_keeps_his_gradients(make_model: Make):
 
 
 @pytest.mark.parametrize("name", ["uniform", "mask", "ar"])
-def test_broken_weights_end_in_an_error_and_not_in_text(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+def test_broken_weights_give_an_error_and_no_text(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name])
     with torch.no_grad():
         model.decoder.model.norm.weight[0] = torch.nan
@@ -400,7 +398,7 @@ def test_broken_weights_end_in_an_error_and_not_in_text(make_model: Make, specs:
     json.dumps(result.to_dict(), allow_nan=False)
 
 
-def test_a_broken_row_leaves_the_others_alone(make_model: Make):
+def test_broken_row_does_not_affect_the_others(make_model: Make):
     """One prompt holds a token whose embedding is not finite; under mask noise no canvas reads it."""
     model = make_model(GenerationSpec(noise="mask", mask_id=4, canvas_length=12), tie_word_embeddings=False)
     prompts = ["hello", "#", "there"]
@@ -415,13 +413,13 @@ def test_a_broken_row_leaves_the_others_alone(make_model: Make):
     assert [results[0].tokens, results[2].tokens] == [expected[0], expected[2]]
 
 
-def test_no_requests(make_model: Make):
+def test_empty_batch_gives_no_results(make_model: Make):
     model = make_model(PLAIN)
     assert list(model.engine.run([])) == []
     assert model.generate_batch([]) == []
 
 
-def test_a_result_says_what_gives_it_again(make_model: Make):
+def test_result_can_be_reproduced_from_its_seed(make_model: Make):
     model = make_model(PLAIN)
     results: list[Result] = model.generate("hello", n=3, seed=7, max_tokens=8, steps=3)
     again = model.generate("hello", seed=results[2].seed, max_tokens=8, steps=3)

@@ -1,4 +1,4 @@
-"""Pages: reserved, shared by content, kept and given up; and the books are right whatever happens."""
+"""Pages of the KV cache: reservation, sharing by content, eviction, and accounting under random operations."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from sfumato.kernels.base import KVPool
 PAGE = 4
 
 
-def make(num_pages: int, **options: Any) -> KVCache:
+def make_cache(num_pages: int, **options: Any) -> KVCache:
     return KVCache(KVPool([(1, 2)], (num_pages + 1) * PAGE), PAGE, **options)
 
 
-def written(cache: KVCache, prompt: list[int], num_positions: int) -> CachedText:
-    """A text whose prompt has been written."""
+def open_prefilled(cache: KVCache, prompt: list[int], num_positions: int) -> CachedText:
+    """A text whose prompt is in the cache."""
     text = cache.open(prompt, num_positions)
     assert text is not None
     cache.commit(text, prompt[text.length :], prompt)
     return text
 
 
-def test_a_text_reserves_all_it_may_come_to_need():
-    cache = make(6)
-    text = written(cache, [1, 2, 3], 13)
+def test_text_reserves_its_maximum_length():
+    cache = make_cache(6)
+    text = open_prefilled(cache, [1, 2, 3], 13)
     assert (cache.num_used, cache.num_free) == (4, 2)
     assert text.slot_S.tolist() == list(range(PAGE, 5 * PAGE))
     assert text.run
@@ -38,24 +38,24 @@ def test_a_text_reserves_all_it_may_come_to_need():
     assert cache.num_free == 0
 
 
-def test_slot_0_belongs_to_no_text():
-    cache = make(3)
+def test_slot_0_is_never_assigned():
+    cache = make_cache(3)
     text = cache.open([], 12)
     assert text is not None
     assert min(text.slot_S.tolist()) == PAGE
     assert max(text.slot_S.tolist()) == cache.pool.num_slots - 1
 
 
-def test_what_can_never_fit_is_named():
-    cache = make(3)
+def test_oversized_texts_are_refused():
+    cache = make_cache(3)
     cache.check_fits(12)
     with pytest.raises(CapacityError, match="may take 13 positions; the cache holds 12"):
         cache.check_fits(13)
 
 
-def test_texts_that_begin_alike_share_full_pages():
-    cache = make(10)
-    first = written(cache, [1, 2, 3, 4, 5, 6, 7, 8, 9], 12)
+def test_texts_sharing_a_prefix_share_full_pages():
+    cache = make_cache(10)
+    first = open_prefilled(cache, [1, 2, 3, 4, 5, 6, 7, 8, 9], 12)
     second = cache.open([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 12)
     third = cache.open([1, 2, 3, 4, 0, 6, 7, 8], 12)
     assert second is not None
@@ -66,33 +66,33 @@ def test_texts_that_begin_alike_share_full_pages():
     check_cache(cache, [first, second, third])
 
 
-def test_alike_is_from_the_start():
-    """The same tokens behind other ones are another page."""
-    cache = make(10)
-    text = written(cache, [1, 2, 3, 4, 5, 6, 7, 8], 8)
+def test_equal_tokens_after_another_prefix_are_not_shared():
+    """The same tokens after a different prefix are another page."""
+    cache = make_cache(10)
+    text = open_prefilled(cache, [1, 2, 3, 4, 5, 6, 7, 8], 8)
     other = cache.open([0, 0, 0, 0, 5, 6, 7, 8], 8)
     assert other is not None
     assert other.num_reused == 0
     check_cache(cache, [text, other])
 
 
-def test_who_begins_alike_waits_until_it_is_written():
-    cache = make(10)
+def test_request_sharing_a_prefix_waits_for_prefill():
+    cache = make_cache(10)
     prompt = list(range(9))
     first = cache.open(prompt, 12)
     assert first is not None
     assert cache.open(prompt, 12) is None
     assert cache.open([7, 7, 7, 7, 7], 8) is not None
     cache.commit(first, prompt[:4], prompt)
-    assert cache.open(prompt, 12) is None, "the second page is under way"
+    assert cache.open(prompt, 12) is None, "the second page is still being written"
     cache.commit(first, prompt[4:], prompt)
     again = cache.open(prompt, 12)
     assert again is not None
     assert again.num_reused == 8
 
 
-def test_who_waits_goes_on_when_the_writer_is_gone():
-    cache = make(10)
+def test_waiting_request_proceeds_when_the_writer_is_cancelled():
+    cache = make_cache(10)
     first = cache.open(list(range(9)), 12)
     assert first is not None
     cache.close(first)
@@ -101,9 +101,9 @@ def test_who_waits_goes_on_when_the_writer_is_gone():
     assert again.num_reused == 0
 
 
-def test_what_is_committed_later_is_found_as_well():
-    cache = make(10)
-    text = written(cache, [1, 2, 3], 12)
+def test_committed_canvases_are_reused():
+    cache = make_cache(10)
+    text = open_prefilled(cache, [1, 2, 3], 12)
     cache.commit(text, [4, 5, 6, 7])
     cache.commit(text, [8, 9])
     again = cache.open([1, 2, 3, 4, 5, 6, 7, 8, 9, 1], 12)
@@ -111,9 +111,9 @@ def test_what_is_committed_later_is_found_as_well():
     assert again.num_reused == 8
 
 
-def test_what_is_not_exact_is_of_no_use_to_others():
-    cache = make(10)
-    text = written(cache, [1, 2, 3, 4, 5], 16)
+def test_inexact_pages_are_not_shared():
+    cache = make_cache(10)
+    text = open_prefilled(cache, [1, 2, 3, 4, 5], 16)
     cache.commit(text, [6, 7], exact=False)
     cache.commit(text, [8, 9, 10, 11, 12])
     again = cache.open(list(range(1, 13)), 16)
@@ -122,8 +122,8 @@ def test_what_is_not_exact_is_of_no_use_to_others():
     check_cache(cache, [text, again])
 
 
-def test_nobody_waits_for_what_will_not_be_exact():
-    cache = make(10)
+def test_no_request_waits_for_inexact_pages():
+    cache = make_cache(10)
     text = cache.open([1, 2, 3, 4, 5], 16)
     assert text is not None
     assert cache.open([1, 2, 3, 4, 5], 16) is None
@@ -131,12 +131,12 @@ def test_nobody_waits_for_what_will_not_be_exact():
     assert cache.open([1, 2, 3, 4, 5], 16) is not None
 
 
-def test_kept_pages_make_room_the_longest_unused_first():
-    cache = make(4)
+def test_idle_pages_are_evicted_least_recently_used_first():
+    cache = make_cache(4)
     for prompt in ([1] * 4, [2] * 4, [3] * 4):
-        cache.close(written(cache, prompt, 4))
+        cache.close(open_prefilled(cache, prompt, 4))
     assert (cache.num_idle, cache.num_free) == (3, 1)
-    cache.close(written(cache, [1] * 4, 4))
+    cache.close(open_prefilled(cache, [1] * 4, 4))
     text = cache.open([9] * 3, 8)
     assert text is not None
     assert cache.num_idle == 2
@@ -144,9 +144,9 @@ def test_kept_pages_make_room_the_longest_unused_first():
     assert [other.num_reused for other in found if other is not None] == [4, 4]
 
 
-def test_of_one_text_the_end_goes_first():
-    cache = make(4)
-    cache.close(written(cache, list(range(12)), 12))
+def test_last_pages_of_a_text_are_evicted_first():
+    cache = make_cache(4)
+    cache.close(open_prefilled(cache, list(range(12)), 12))
     other = cache.open([50], 8)
     assert other is not None
     again = cache.open(list(range(8)), 8)
@@ -154,20 +154,20 @@ def test_of_one_text_the_end_goes_first():
     assert again.num_reused == 8
 
 
-def test_pages_taken_over_do_not_make_room():
-    """All four pages are kept; a text that begins with two of them and needs three more does not fit."""
-    cache = make(4)
-    cache.close(written(cache, list(range(16)), 16))
+def test_reused_pages_are_not_evicted():
+    """All four pages are idle; a text that reuses two of them and needs three more does not fit."""
+    cache = make_cache(4)
+    cache.close(open_prefilled(cache, list(range(16)), 16))
     assert cache.open([*range(8), 99], 20) is None
     text = cache.open([*range(8), 99], 16)
     assert text is not None
     check_cache(cache, [text])
 
 
-def test_without_reuse_nothing_is_kept():
-    cache = make(4, reuse=False)
-    text = written(cache, list(range(8)), 8)
-    other = written(cache, list(range(8)), 8)
+def test_without_reuse_no_pages_are_retained():
+    cache = make_cache(4, reuse=False)
+    text = open_prefilled(cache, list(range(8)), 8)
+    other = open_prefilled(cache, list(range(8)), 8)
     assert other.num_reused == 0
     check_cache(cache, [text, other])
     cache.close(text)
@@ -176,10 +176,10 @@ def test_without_reuse_nothing_is_kept():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_books_are_right_whatever_happens(seed: int):
-    """Texts of a small alphabet, so that many begin alike, come, grow, share and go in a cache that is too small."""
+def test_page_accounting_holds_under_random_operations(seed: int):
+    """Texts over a small alphabet, so that many share prefixes, open, grow, share and close in too small a cache."""
     random_ = random.Random(seed)
-    cache = make(random_.choice([9, 20]))
+    cache = make_cache(random_.choice([9, 20]))
     texts: list[tuple[CachedText, list[int]]] = []
     reused = refused = 0
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Constrained answers: always JSON of a schema, a match or a choice, whatever the model predicts."""
+"""Constrained output always matches its schema, pattern or choices, whatever the model predicts."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def run(model: TextModel, request: Request) -> Result:
 
 
 @pytest.mark.slow
-def test_random_schemas_hold_whatever_the_model(make_model: Make, specs: dict[str, GenerationSpec]):
-    """Schemas; models of random weights of every family, any sampler, from one step up."""
+def test_random_schemas_hold_for_every_model(make_model: Make, specs: dict[str, GenerationSpec]):
+    """Models of every family with random weights, any sampler, one step or more."""
     random_ = random.Random(7)
     models = {name: make_model(specs[name], max_position_embeddings=700) for name in NAMES}
     for number in range(36):
@@ -67,12 +67,12 @@ def test_random_schemas_hold_whatever_the_model(make_model: Make, specs: dict[st
         automaton = model.request("?", schema=schema, max_tokens=600).automaton
         assert automaton is not None
         shortest = int(automaton.distance_S[automaton.start])
-        # Room for the shortest text alone, or for more.
-        most = shortest + random_.choice([0, 1, 30])
-        result = model.generate("?", schema=schema, max_tokens=most, seed=number, **settings)
+        # Room for just the shortest text, or for more.
+        max_tokens = shortest + random_.choice([0, 1, 30])
+        result = model.generate("?", schema=schema, max_tokens=max_tokens, seed=number, **settings)
         assert result.finish_reason in ("stop", "steps"), (schema, settings)
         jsonschema.Draft202012Validator(schema).validate(json.loads(result.text))
-        assert len(result.tokens) <= most
+        assert len(result.tokens) <= max_tokens
 
 
 EXACT = [*(name for name in NAMES if name != "in-place"), "full-shifted", "ar-reencoded"]
@@ -86,7 +86,9 @@ EXACT = [*(name for name in NAMES if name != "in-place"), "full-shifted", "ar-re
         *((name, "confidence") for name in ("uniform", "full", "block")),
     ],
 )
-def test_the_engine_equals_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec], name: str, sampler: str):
+def test_constrained_output_equals_the_plain_loop(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, sampler: str
+):
     model = make_model(specs[name])
     for settings in ({"schema": PERSON}, {"regex": "(ab|c)*x?"}, {"choices": ["yes", "no", "never mind at all"]}):
         request = model.request("hi", max_tokens=40, steps=3, seed=4, sampler=sampler, temperature=0.7, **settings)
@@ -98,8 +100,10 @@ def test_the_engine_equals_the_plain_loop(make_model: Make, specs: dict[str, Gen
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_together_as_alone(make_model: Make, specs: dict[str, GenerationSpec], name: str):
-    """Constrained answers of several kinds, beside ones that may be anything."""
+def test_constrained_requests_in_a_batch_equal_single_ones(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str
+):
+    """Constraints of several kinds, beside unconstrained requests."""
     model = make_model(specs[name])
     kinds: list[dict[str, Any]] = [{"schema": PERSON}, {}, {"regex": "[a-f]{5,30}"}, {"ban": ["a", "e"]}]
     requests = [model.request("hello", max_tokens=30, steps=3, seed=seed, **kinds[seed % 4]) for seed in range(8)]
@@ -115,8 +119,10 @@ def test_together_as_alone(make_model: Make, specs: dict[str, GenerationSpec], n
 
 
 @pytest.mark.parametrize("name", ["uniform", "mask", "hybrid", "shifted", "block"])
-def test_what_is_frozen_stays_and_the_rest_fits_it(make_model: Make, specs: dict[str, GenerationSpec], name: str):
-    """Pieces of a text of the language, at any places and over several canvases."""
+def test_frozen_tokens_stay_and_the_rest_completes_the_schema(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str
+):
+    """Random positions of a valid text are frozen, over several canvases."""
     model, random_ = make_model(specs[name]), random.Random(name)
     text = '{"name": "abcdefgh", "age": 105}'
     tokens = tuple(model.tokenizer.encode(text))
@@ -125,7 +131,7 @@ def test_what_is_frozen_stays_and_the_rest_fits_it(make_model: Make, specs: dict
         if all(frozen):
             continue
         request = dataclasses.replace(
-            # In any order, positions that hang on one decision are equally sure, up to rounding.
+            # With properties in any order, positions that depend on one decision are equally certain, up to rounding.
             model.request("hi", max_tokens=len(tokens), steps=2, seed=seed, schema=PERSON, order="schema"),
             start=Start(tokens=tokens, frozen=frozen, noise_level=random_.choice([0.3, 1.0])),
         )
@@ -137,11 +143,11 @@ def test_what_is_frozen_stays_and_the_rest_fits_it(make_model: Make, specs: dict
         jsonschema.validate(json.loads(model.tokenizer.decode(result.tokens)), PERSON)
 
 
-def test_drafts_and_pins(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_seed_text_and_pins(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
     draft = '{"name": "été", "age": 33}'
-    place = draft.index("été")
-    result = model.generate("?", seed_text=draft, pin=[(place, place + 3)], schema=PERSON, seed=3)
+    start = draft.index("été")
+    result = model.generate("?", seed_text=draft, pin=[(start, start + 3)], schema=PERSON, seed=3)
     assert result.finish_reason in ("stop", "steps")
     read = json.loads(result.text)
     jsonschema.validate(read, PERSON)
@@ -153,7 +159,7 @@ def test_drafts_and_pins(make_model: Make, specs: dict[str, GenerationSpec]):
     assert free.text != draft
 
 
-def test_a_pin_that_ends_within_a_token_keeps_its_text_and_not_its_cut():
+def test_pin_that_ends_within_a_token_keeps_its_text():
     model = sfumato.load("tiny")
     draft = '{"name": "Mia", "animal": "cat", "color": "red", "age": 8}'
     end = draft.index("mal")
@@ -163,7 +169,7 @@ def test_a_pin_that_ends_within_a_token_keeps_its_text_and_not_its_cut():
     assert regex is not None
     assert re.fullmatch(regex, draft)
     assert not re.fullmatch(regex, draft.replace("ani", "any"))
-    # Where no token lies across an end, nothing more is to be said.
+    # Where no token crosses an end, no pattern is needed.
     assert pin_tokens(model.tokenizer, draft, [(0, len(draft))])[2] is None
     result = model.generate(
         "json: Our 8-year-old cat Mia is red.", seed_text=draft, pin=[(0, end)], strength=1.0, steps=8
@@ -171,7 +177,7 @@ def test_a_pin_that_ends_within_a_token_keeps_its_text_and_not_its_cut():
     assert result.text.startswith(draft[:end])
 
 
-def test_properties_come_in_the_order_that_is_asked_for(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_properties_come_in_the_requested_order(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
     schema = {"type": "object", "properties": {"b": {"const": 1}, "a": {"const": 2}}, "required": ["a", "b"]}
     closed = {**schema, "additionalProperties": False}
@@ -182,15 +188,15 @@ def test_properties_come_in_the_order_that_is_asked_for(make_model: Make, specs:
         model.generate("?", schema=schema, order="any order")
 
 
-def test_a_text_that_is_forced_is_written_and_not_denoised(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_forced_text_is_written_without_denoising(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
-    plainly = model.generate("?", regex="[a-z]{60}", max_tokens=64, steps=4, adaptive=False)
+    unforced = model.generate("?", regex="[a-z]{60}", max_tokens=64, steps=4, adaptive=False)
     forced = model.generate(
         "?", regex="the quick brown fox jumps over the lazy dog and [a-z]{4}", max_tokens=64, steps=4
     )
     assert forced.text.startswith("the quick brown fox jumps over the lazy dog and ")
     assert len(forced.text) == 52
-    assert forced.usage.canvases == 1 < plainly.usage.canvases
+    assert forced.usage.canvases == 1 < unforced.usage.canvases
     assert model.generate("?", choices=["only this"]).text == "only this"
     [*events] = model.stream("?", choices=["only this"])
     assert "".join(event.text for event in events if type(event).__name__ == "Committed") == "only this"
@@ -225,14 +231,14 @@ def test_a_text_that_is_forced_is_written_and_not_denoised(make_model: Make, spe
         ({"seed_text": "abc", "pin": [(1, 2)], "regex": "xyz"}, "no answer of 3 tokens fits both the constraint and"),
     ],
 )
-def test_what_cannot_be_asked_for(
+def test_invalid_constraints_and_pins_are_refused(
     make_model: Make, specs: dict[str, GenerationSpec], settings: dict[str, Any], message: str
 ):
     with pytest.raises(RequestError, match=message):
         make_model(specs["uniform"]).generate("?", **settings)
 
 
-def test_gaps_and_edits_take_no_language(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_constraints_on_infill_and_edit_are_refused(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
     with pytest.raises(RequestError, match="regex is not for gaps and edits"):
         model.infill("a", "b", regex="c")
@@ -246,25 +252,25 @@ def test_gaps_and_edits_take_no_language(make_model: Make, specs: dict[str, Gene
         model.generate_batch(["hi"], seeds=5)
 
 
-def test_automata_are_remembered(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_automata_are_cached(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
-    one = model.request("?", regex="a+").automaton
-    assert model.request("!", regex="a+").automaton is one
+    automaton = model.request("?", regex="a+").automaton
+    assert model.request("!", regex="a+").automaton is automaton
     for i in range(1, 40):
         model.request("?", regex=f"b{{{i}}}")
-    assert model.request("?", regex="a+").automaton is not one
+    assert model.request("?", regex="a+").automaton is not automaton
 
 
-def test_a_deadline_gives_what_was_committed(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_deadline_ends_a_constrained_request(make_model: Make, specs: dict[str, GenerationSpec]):
     result = make_model(specs["uniform"]).generate("?", schema=PERSON, deadline_ms=1, steps=48, adaptive=False)
     assert result.finish_reason == "deadline"
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_old_objects_are_not_searched_while_an_automaton_is_made(
+def test_full_garbage_collection_is_off_while_an_automaton_is_built(
     make_model: Make, specs: dict[str, GenerationSpec], fails: bool
 ):
-    """That would take longer than an interrupt may wait. Whatever becomes of it, they are searched for again."""
+    """It would take longer than an interrupt may wait. It is back on afterwards, even after an exception."""
     found = set()
 
     class Anything:

@@ -1,4 +1,4 @@
-"""TextModel: what it loads, what it refuses and how it says so."""
+"""TextModel: loading, prompts, options and defaults, and the messages of its refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"sampler": {"name": "entropy"}}, r"sampler is \{'name': 'entropy'\}; allowed: a name, or an object"),
     ],
 )
-def test_settings_that_are_refused(make_model: Make, settings: dict[str, Any], message: str):
+def test_invalid_settings_are_refused(make_model: Make, settings: dict[str, Any], message: str):
     model = make_model(PLAIN)
     with pytest.raises(RequestError, match=message):
         model.generate("hello", **settings)
@@ -78,12 +78,12 @@ def test_settings_that_are_refused(make_model: Make, settings: dict[str, Any], m
         ([1.5], "the prompt is not text; allowed: a string, messages with role and content, or token ids"),
     ],
 )
-def test_what_is_no_prompt(make_model: Make, prompt: Any, message: str):
+def test_invalid_prompts_are_refused(make_model: Make, prompt: Any, message: str):
     with pytest.raises(RequestError, match=re.escape(message)):
         make_model(PLAIN).generate(prompt)
 
 
-def test_a_system_message_stands_before_the_conversation(make_model: Make):
+def test_invalid_system_messages_are_refused(make_model: Make):
     model = make_model(PLAIN)
     with pytest.raises(RequestError, match="unknown role 'system'; allowed: assistant, user"):
         model.request("x", system="y")
@@ -99,7 +99,7 @@ def test_a_system_message_stands_before_the_conversation(make_model: Make):
         model.infill("a", "b", system="y")
 
 
-def test_a_copy_answers_alike_and_apart(make_model: Make):
+def test_copies_generate_the_same_text_independently(make_model: Make):
     model = make_model(PLAIN)
     before = model.generate("hello", steps=3).tokens
     for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
@@ -111,41 +111,43 @@ def test_a_copy_answers_alike_and_apart(make_model: Make):
     assert model.generate("hello", steps=3).tokens == before
 
 
-def test_a_model_says_what_it_is(make_model: Make):
+def test_repr_describes_the_model(make_model: Make):
     model = make_model(PLAIN)
     num = sum(parameter.numel() for parameter in model.decoder.parameters())
     assert repr(model) == f"TextModel('small', {num / 1e6:.1f}M parameters, uniform noise, torch.float32 on cpu)"
     assert "autoregressive" in repr(make_model(AR))
 
 
-def test_a_batch_tells_of_its_progress(make_model: Make):
-    told: list[int] = []
-    make_model(PLAIN).generate_batch(["a", "b", "c"], max_tokens=8, steps=2, on_progress=told.append)
-    assert told == [1, 2, 3]
+def test_batch_reports_its_progress(make_model: Make):
+    progress: list[int] = []
+    make_model(PLAIN).generate_batch(["a", "b", "c"], max_tokens=8, steps=2, on_progress=progress.append)
+    assert progress == [1, 2, 3]
 
 
 @pytest.mark.parametrize("prompt", ["", "  \n", [], [{"role": "user", "content": " "}], [{"role": "user"}]])
-def test_an_empty_prompt(make_model: Make, prompt: Any):
+def test_empty_prompts_are_refused(make_model: Make, prompt: Any):
     with pytest.raises(RequestError, match="the prompt is empty; give some text"):
         make_model(PLAIN).generate(prompt)
 
 
 @pytest.mark.parametrize("prompt", [[{"role": "critic", "content": "x"}], [{"role": "user", "content": 7}]])
-def test_messages_that_the_template_refuses(make_model: Make, prompt: Any):
+def test_messages_refused_by_the_template_raise_a_request_error(make_model: Make, prompt: Any):
     with pytest.raises(RequestError, match="the chat template refuses these messages"):
         make_model(PLAIN).generate(prompt)
 
 
 @pytest.mark.parametrize(("num_bytes", "settings"), [(200, {}), (94, {}), (90, {"max_tokens": 5})])
-def test_what_can_never_fit(make_model: Make, num_bytes: int, settings: dict[str, Any]):
-    most = settings.get("max_tokens", 1)
-    message = f"the prompt has {num_bytes + 2} tokens and max_tokens is {most}; this model holds 96 positions: shorten"
+def test_oversized_requests_are_refused(make_model: Make, num_bytes: int, settings: dict[str, Any]):
+    max_tokens = settings.get("max_tokens", 1)
+    message = (
+        f"the prompt has {num_bytes + 2} tokens and max_tokens is {max_tokens}; this model holds 96 positions: shorten"
+    )
     with pytest.raises(CapacityError, match=message):
         make_model(PLAIN).generate("x" * num_bytes, **settings)
 
 
-def test_what_just_fits(make_model: Make):
-    """A stated number is kept; the default gives way to a long prompt."""
+def test_largest_requests_fit(make_model: Make):
+    """A given max_tokens is kept; the default shrinks to leave room for a long prompt."""
     model = make_model(PLAIN)
     settings = {"steps": 1, "temperature": 0.0}
     assert len(model.generate("x" * 90, max_tokens=4, **settings).tokens) == 4
@@ -175,12 +177,12 @@ def test_defaults_come_from_the_checkpoint(make_model: Make):
         ({"max_tokens": 0}, "generation_config.json of small: max_tokens is 0"),
     ],
 )
-def test_defaults_that_are_wrong(make_model: Make, generation: dict[str, Any], message: str):
+def test_invalid_defaults_are_refused(make_model: Make, generation: dict[str, Any], message: str):
     with pytest.raises(CheckpointError, match=message):
         make_model(PLAIN, generation=generation)
 
 
-def test_a_block_causal_model_has_canvases_of_its_block(make_model: Make):
+def test_block_causal_model_requires_its_block_length(make_model: Make):
     model = make_model(dataclasses.replace(MASK, prefix_attention="block", canvas_length=8))
     with pytest.raises(RequestError, match="canvas_length is 4; allowed: 8, the block that this model reads at once"):
         model.generate("hello", canvas_length=4)
@@ -192,7 +194,7 @@ def test_a_block_causal_model_has_canvases_of_its_block(make_model: Make):
     assert result.usage.canvases == -(-(prompt % 8 + 13) // 8)
 
 
-def test_an_autoregressive_model_has_canvases_of_one(make_model: Make):
+def test_autoregressive_model_requires_canvases_of_length_one(make_model: Make):
     model = make_model(AR)
     with pytest.raises(RequestError, match="canvas_length is 8; allowed: 1, this model is autoregressive"):
         model.generate("hello", canvas_length=8)
@@ -205,19 +207,17 @@ def test_an_autoregressive_model_has_canvases_of_one(make_model: Make):
         (dataclasses.replace(MASK, mask_id=300), "mask_id is 300; allowed: 0 to 260"),
     ],
 )
-def test_a_spec_that_this_program_cannot_follow(make_model: Make, spec: GenerationSpec, message: str):
+def test_invalid_specs_are_refused(make_model: Make, spec: GenerationSpec, message: str):
     with pytest.raises(CheckpointError, match=message):
         make_model(spec)
 
 
-def test_a_tokenizer_larger_than_the_model(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer):
+def test_tokenizer_larger_than_the_model_is_refused(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer):
     with pytest.raises(CheckpointError, match="the tokenizer of small has 261 tokens, the model 100"):
         TextModel("small", Checkpoint(make_decoder(vocab_size=100), PLAIN, {}), byte_tokenizer)
 
 
-def test_rows_of_the_embedding_that_are_no_token_are_not_written(
-    make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer
-):
+def test_unused_embedding_rows_are_never_generated(make_decoder: Callable[..., Decoder], byte_tokenizer: Tokenizer):
     model = TextModel("wide", Checkpoint(make_decoder(vocab_size=400), PLAIN, {}), byte_tokenizer)
     results = model.generate("hello", n=4, max_tokens=40, steps=2)
     tokens = [token for result in results for token in result.tokens]
@@ -225,7 +225,7 @@ def test_rows_of_the_embedding_that_are_no_token_are_not_written(
     assert max(tokens) < 261
 
 
-def test_a_batch_has_a_seed_for_each(make_model: Make):
+def test_batch_takes_one_seed_per_prompt(make_model: Make):
     model = make_model(PLAIN)
     settings: dict[str, Any] = {"max_tokens": 8, "steps": 2}
     results = model.generate_batch(["a", "b"], seeds=[5, 6], **settings)
@@ -240,7 +240,7 @@ def test_a_batch_has_a_seed_for_each(make_model: Make):
         model.generate_batch(["a", "b"], n=2, **settings)
 
 
-def test_a_prompt_is_a_message_or_a_conversation(make_model: Make):
+def test_prompt_may_be_a_string_or_messages(make_model: Make):
     model = make_model(PLAIN)
     assert model.request("hello") == model.request([{"role": "user", "content": "hello"}])
     conversation = [
@@ -251,7 +251,7 @@ def test_a_prompt_is_a_message_or_a_conversation(make_model: Make):
     assert model.request(conversation).prompt == tuple(model.tokenizer.encode_chat(conversation))
 
 
-def test_one_answer_or_a_list(make_model: Make):
+def test_generate_returns_a_result_or_a_list(make_model: Make):
     model = make_model(PLAIN)
     assert model.generate("hello", max_tokens=4, steps=1).text is not None
     assert len(model.generate("hello", n=2, max_tokens=4, steps=1)) == 2
@@ -266,7 +266,7 @@ def directory(make_model: Make, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_a_directory_is_loaded(make_model: Make, directory: Path, kind: Callable[[Path], Any]):
+def test_directory_is_loaded(make_model: Make, directory: Path, kind: Callable[[Path], Any]):
     model = sfumato.load(kind(directory))
     assert model.name == str(directory)
     assert model.spec == MASK
@@ -274,7 +274,7 @@ def test_a_directory_is_loaded(make_model: Make, directory: Path, kind: Callable
     assert model.generate("hello", **settings).tokens == make_model(MASK).generate("hello", steps=3, **settings).tokens
 
 
-def test_prompts_as_text_and_as_tokens(make_model: Make):
+def test_prompt_may_be_text_or_tokens(make_model: Make):
     model = make_model(PLAIN)
     chat = model.request("hello").prompt
     assert model.request(chat).prompt == chat
@@ -294,7 +294,7 @@ def test_prompts_as_text_and_as_tokens(make_model: Make):
         model.request([{"role": "user", "content": "hello"}], raw=True)
 
 
-def test_without_a_chat_template_a_prompt_is_continued(directory: Path):
+def test_prompt_is_continued_without_a_chat_template(directory: Path):
     config = json.loads((directory / "tokenizer_config.json").read_text())
     del config["chat_template"]
     (directory / "tokenizer_config.json").write_text(json.dumps(config))
@@ -305,7 +305,7 @@ def test_without_a_chat_template_a_prompt_is_continued(directory: Path):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", torch.bfloat16])
-def test_weights_are_held_as_asked(directory: Path, dtype: Any):
+def test_weights_are_loaded_in_the_requested_dtype(directory: Path, dtype: Any):
     assert {weight.dtype for weight in load(directory, dtype=dtype).decoder.parameters()} == {torch.bfloat16}
     few_bits = load(directory, quantize="int8").decoder
     assert {buffer.dtype for name, buffer in few_bits.named_buffers() if name.endswith("levels")} == {torch.int8}
@@ -313,14 +313,14 @@ def test_weights_are_held_as_asked(directory: Path, dtype: Any):
         assert load(directory, **settings).generate("hello", max_tokens=12).finish_reason != "error"
 
 
-def test_weights_that_cannot_be_held_so(directory: Path):
+def test_unknown_dtypes_are_refused(directory: Path):
     with pytest.raises(ConfigError, match="unknown dtype 'float31'; did you mean 'float32'"):
         load(directory, dtype="float31")
     with pytest.raises(ConfigError, match="unknown quantization 'int3'; did you mean 'int"):
         load(directory, quantize="int3")
 
 
-def test_a_config_that_is_refused_is_read_first(directory: Path):
+def test_config_is_checked_before_other_files(directory: Path):
     (directory / "tokenizer.json").unlink()
     (directory / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
     with pytest.raises(CheckpointError, match="unknown model_type 'gpt2'"):
@@ -328,20 +328,20 @@ def test_a_config_that_is_refused_is_read_first(directory: Path):
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"])
-def test_a_directory_that_lacks_a_file(directory: Path, name: str):
+def test_missing_files_are_named(directory: Path, name: str):
     (directory / name).unlink()
     with pytest.raises(CheckpointError, match=name):
         load(directory)
 
 
-def test_a_directory_with_broken_weights(directory: Path):
+def test_truncated_weights_are_refused(directory: Path):
     path = directory / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(CheckpointError, match=r"cannot read .*model\.safetensors"):
         load(directory)
 
 
-def test_a_directory_whose_weights_are_not_finite(make_model: Make, directory: Path):
+def test_non_finite_weights_are_refused(make_model: Make, directory: Path):
     model = make_model(MASK)
     broken = {name: tensor * float("nan") for name, tensor in model.decoder.state_dict().items()}
     save_checkpoint(directory, model.decoder, model.spec, tensors=broken)
@@ -350,13 +350,13 @@ def test_a_directory_whose_weights_are_not_finite(make_model: Make, directory: P
 
 
 @pytest.mark.parametrize("max_tokens", ["many", 0])
-def test_a_generation_config_of_a_directory(directory: Path, max_tokens: Any):
+def test_invalid_generation_config_file_is_refused(directory: Path, max_tokens: Any):
     (directory / "generation_config.json").write_text(json.dumps({"max_tokens": max_tokens}))
     with pytest.raises(CheckpointError, match="max_tokens is"):
         load(directory)
 
 
-def test_a_name_that_is_no_model(tmp_path: Path):
+def test_unknown_model_names_are_refused(tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"unknown model 'tinny'.*or a checkpoint directory"):
         load("tinny")
     (tmp_path / "file").write_text("")
@@ -364,23 +364,23 @@ def test_a_name_that_is_no_model(tmp_path: Path):
         load(tmp_path / "file")
 
 
-def test_inputs_are_seen_on_conversations_where_a_template_takes_them(monkeypatch: pytest.MonkeyPatch):
-    """And on the same text where it does not."""
+def test_calibration_uses_the_chat_template_where_possible(monkeypatch: pytest.MonkeyPatch):
+    """And the text without a template where it fails."""
     found = []
     for broken in (False, True):
         if broken:
 
-            def refused(*_: Any, **__: Any) -> list[int]:
+            def refuse(*_: Any, **__: Any) -> list[int]:
                 raise RequestError("no")
 
-            monkeypatch.setattr(Tokenizer, "encode_chat", refused)
+            monkeypatch.setattr(Tokenizer, "encode_chat", refuse)
         model = sfumato.load("tiny", quantize="w8a8")
         found.append(model.decoder.model.layers[0].mlp.down_proj.product.unsmooth_I)
         assert model.tokenizer.has_chat_template
     assert not torch.equal(*found)
 
 
-def test_the_embedded_model_settles_on_an_example_of_each_kind():
+def test_embedded_model_settles_on_an_example_of_each_kind():
     model = sfumato.load("tiny")
     assert {kind.name for kind in model.kinds} >= {"arithmetic", "json", "bugfix"}
     results = model.generate_batch([kind.example for kind in model.kinds])
@@ -388,7 +388,7 @@ def test_the_embedded_model_settles_on_an_example_of_each_kind():
     assert set(reasons.values()) == {"stop"}, reasons
 
 
-def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
+def test_unavailable_devices_are_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ConfigError, match="device is 'cuda' but there is no accelerator; allowed here: auto, cpu"):
         sfumato.load("tiny", device="cuda")

@@ -1,4 +1,4 @@
-"""Answers with the kernels of a GPU, interpreted where there is none; and what only a GPU can show."""
+"""Engine output with the GPU kernels, interpreted where there is no GPU, and tests that need one."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ Make = Callable[..., TextModel]
 
 
 @pytest.fixture
-def place(byte_tokenizer: Tokenizer, tmp_path: Path) -> Callable[..., TextModel]:
-    """A model where the kernels run: place(model, **as for `load`)."""
+def load_on_device(byte_tokenizer: Tokenizer, tmp_path: Path) -> Callable[..., TextModel]:
+    """A model on the device where the kernels run: load_on_device(model, **options of `load`)."""
 
-    def placed(model: TextModel, **settings: Any) -> TextModel:
+    def loaded(model: TextModel, **settings: Any) -> TextModel:
         save_checkpoint(tmp_path, model.decoder, model.spec)  # type: ignore[arg-type]
         byte_tokenizer.save(tmp_path)
         return load(tmp_path, device=DEVICE, **settings)
 
-    return placed
+    return loaded
 
 
 def requests_of(model: TextModel) -> list[Request]:
-    """Drawn and greedy, of different lengths."""
+    """Sampled and greedy, of different lengths."""
     settings: dict[str, Any] = {"max_tokens": 6, "steps": 2}
     if not model.spec.autoregressive:
         settings["canvas_length"] = 4
@@ -61,17 +61,17 @@ def tokens_of(model: TextModel, requests: list[Request], **config: Any) -> dict[
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_answers_are_those_without_kernels_alone_and_together(
+def test_triton_output_equals_torch_alone_and_in_a_batch(
     make_model: Make,
     specs: dict[str, GenerationSpec],
-    place: Make,
+    load_on_device: Make,
     name: str,
     monkeypatch: pytest.MonkeyPatch,
 ):
     """Token for token."""
     plain = make_model(specs[name], num_hidden_layers=1)
     expected = tokens_of(plain, requests_of(plain))
-    model = place(plain)
+    model = load_on_device(plain)
     backend = TritonBackend(torch.float32)
     set_backend(model.bundle.model, backend)
     requests = requests_of(model)
@@ -83,13 +83,13 @@ def test_answers_are_those_without_kernels_alone_and_together(
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("experts", [False, True])
-def test_recorded_steps_give_the_tokens_of_computed_ones(
-    make_model: Make, specs: dict[str, GenerationSpec], place: Make, name: str, experts: bool
+def test_recorded_steps_give_the_same_tokens(
+    make_model: Make, specs: dict[str, GenerationSpec], load_on_device: Make, name: str, experts: bool
 ):
     changes: dict[str, Any] = {}
     if experts:
         changes["moe"] = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
-    model = place(make_model(specs[name], **changes))
+    model = load_on_device(make_model(specs[name], **changes))
     settings = {} if model.spec.autoregressive else {"canvas_length": 8}
     requests = [model.request("abc", n=3, max_tokens=24, steps=6, adaptive=False, **settings)]
     computed, recorded = (Engine(model, EngineConfig(replay=replay)) for replay in (False, True))
@@ -105,41 +105,43 @@ def test_recorded_steps_give_the_tokens_of_computed_ones(
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
-@pytest.mark.parametrize("way", [None, "fp8"])
-def test_a_model_on_a_gpu_is_that_on_a_cpu(make_model: Make, specs: dict[str, GenerationSpec], place: Make, way: str):
-    """In bfloat16, and in floats of 8 bits, to what these hold."""
+@pytest.mark.parametrize("quantize", [None, "fp8"])
+def test_gpu_logits_match_cpu_logits(
+    make_model: Make, specs: dict[str, GenerationSpec], load_on_device: Make, quantize: str
+):
+    """In bfloat16 and in FP8, within their precision."""
     plain = make_model(
         specs["uniform"],
         hidden_size=64,
         intermediate_size=64,
         moe=MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=64),
     )
-    model = place(plain, dtype="bfloat16", quantize=way)
+    model = load_on_device(plain, dtype="bfloat16", quantize=quantize)
     tokens = torch.randint(20, (1, 32), generator=torch.Generator().manual_seed(0))
     logits = []
     with torch.no_grad():
-        for one in (plain.bundle.model, model.bundle.model):
-            positions = torch.arange(32, device=one.device)[None]
-            hidden = one(tokens.to(one.device), positions, AttentionSpec(causal=True))
-            logits.append(one.logits(hidden).cpu())
-    assert (logits[0] - logits[1]).std() < (0.1 if way is None else 0.4) * logits[0].std()
+        for decoder in (plain.bundle.model, model.bundle.model):
+            positions = torch.arange(32, device=decoder.device)[None]
+            hidden = decoder(tokens.to(decoder.device), positions, AttentionSpec(causal=True))
+            logits.append(decoder.logits(hidden).cpu())
+    assert (logits[0] - logits[1]).std() < (0.1 if quantize is None else 0.4) * logits[0].std()
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
-def test_experts_in_floats_of_eight_bits_are_one_product():
+def test_fp8_experts_on_gpu_match_cpu():
     generator = torch.Generator().manual_seed(0)
     weight_XOI, x_MI = torch.randn(4, 32, 64, generator=generator), torch.randn(24, 64, generator=generator)
     end_X = torch.tensor([8, 8, 19, 24], dtype=torch.int32)
     found = []
     for device, dtype in (("cpu", torch.float32), ("cuda", torch.bfloat16)):
-        held = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], dtype, device)
-        held.put((), weight_XOI)
-        found.append(grouped_product(x_MI.to(device, dtype), held, end_X.to(device)).float().cpu())
+        quantized = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], dtype, device)
+        quantized.put((), weight_XOI)
+        found.append(grouped_product(x_MI.to(device, dtype), quantized, end_X.to(device)).float().cpu())
     torch.testing.assert_close(found[1], found[0], rtol=0.05, atol=0.05 * float(found[0].abs().max()))
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
-def test_attention_by_blocks_is_used():
+def test_flex_attention_is_used():
     assert _flex(torch.device("cuda", 0)) is not None

@@ -1,4 +1,4 @@
-"""Committed canvases that are reopened, and the events about it."""
+"""Reopening of committed canvases, and the events it emits."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Make = Callable[..., TextModel]
 NAMES = ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "full-shifted"]
 
 
-def told(events: list[Event]) -> str:
-    """The text as somebody has it who reads the events."""
+def assemble(events: list[Event]) -> str:
+    """The text as a client assembles it from the events."""
     text = ""
     for event in events:
         if isinstance(event, Committed):
@@ -42,7 +42,7 @@ def run(model: TextModel, request: Request) -> tuple[Result, list[Event]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_only_what_is_opened_changes(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+def test_only_reopened_canvases_change(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name])
     settings: dict[str, Any] = {"max_tokens": 29, "canvas_length": 8, "steps": 3, "adaptive": False}
     once, _ = run(model, model.request("hello", **settings))
@@ -53,12 +53,12 @@ def test_only_what_is_opened_changes(make_model: Make, specs: dict[str, Generati
         assert (result.usage.canvases, result.usage.reopened) == (4 + len(opened), len(opened))
         assert result.usage.denoising_steps == 3 * (4 + len(opened))
         assert result.finish_reason == once.finish_reason == "length"
-        assert told(events) == result.text == model.tokenizer.decode(list(result.tokens))
+        assert assemble(events) == result.text == model.tokenizer.decode(list(result.tokens))
         first = 8 * opened[-1]
         assert result.tokens[:first] == once.tokens[:first]
         assert result.tokens[24:] == once.tokens[24:]
-        assert result.tokens != once.tokens, "drawn anew, seeing more, and the same?"
-        # An open canvas sees as much of what follows as a canvas is long.
+        assert result.tokens != once.tokens, "sampled again with more context, yet unchanged"
+        # A reopened canvas also sees one canvas length of what follows.
         drafts = [event for event in events if isinstance(event, CanvasChanged)]
         assert [len(event.tokens) for event in drafts[-4 * len(opened) :]] == [
             length for canvas in opened for length in [min(16, 29 - 8 * canvas)] * 4
@@ -66,7 +66,7 @@ def test_only_what_is_opened_changes(make_model: Make, specs: dict[str, Generati
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+def test_reopening_equals_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name])
     random_ = random.Random(name)
     for seed in range(6):
@@ -90,7 +90,7 @@ def test_it_is_the_plain_loop(make_model: Make, specs: dict[str, GenerationSpec]
 
 
 @pytest.mark.slow
-def test_schemas_hold_whatever_is_opened(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_schemas_hold_after_reopening(make_model: Make, specs: dict[str, GenerationSpec]):
     random_ = random.Random(3)
     models = [make_model(specs[name], max_position_embeddings=700) for name in ("uniform", "mask", "full")]
     opened = 0
@@ -104,24 +104,24 @@ def test_schemas_hold_whatever_is_opened(make_model: Make, specs: dict[str, Gene
         )
         opened += result.usage.reopened
         assert result.finish_reason in ("stop", "steps")
-        assert told(events) == result.text
+        assert assemble(events) == result.text
         jsonschema.validate(json.loads(result.text), schema)
     assert opened > 12
 
 
-def test_the_answer_before_its_derivation(make_model: Make):
-    """What the product is for: a number that was committed before it was known is put right once it is."""
+def test_answer_before_its_derivation_is_corrected(make_model: Make):
+    """A number that was committed before its derivation is corrected by it."""
     model = sfumato.load("tiny")
     prompt = "answer, then derive: 81*(2/3)^2+sqrt(9)"
     before, after = (model.generate(prompt, canvas_length=24, revisit=revisit) for revisit in (0, 1))
     first, *derived = before.text.splitlines()
-    right = derived[-1].rpartition(" ")[2]
-    assert first != f"answer: {right}"
-    assert after.text.splitlines() == [f"answer: {right}", *derived]
+    correct = derived[-1].rpartition(" ")[2]
+    assert first != f"answer: {correct}"
+    assert after.text.splitlines() == [f"answer: {correct}", *derived]
 
 
 @pytest.mark.parametrize("name", ["uniform", "full"])
-def test_who_ends_it_meanwhile_gets_the_answer_as_it_was(
+def test_ending_during_reopening_returns_the_committed_text(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, monkeypatch: pytest.MonkeyPatch
 ):
     model = make_model(specs[name])
@@ -150,27 +150,29 @@ def test_who_ends_it_meanwhile_gets_the_answer_as_it_was(
         assert (result.finish_reason, result.tokens, result.text) == (end, once.tokens, once.text)
 
 
-def test_what_is_before_it_is_not_written_again(make_model: Make):
-    """Its own part of the cache is dropped; whole pages before it are found again."""
+def test_reopening_does_not_rewrite_the_prefix(make_model: Make):
+    """Only the reopened part of the cache is dropped; whole pages before it are reused."""
     model = make_model(GenerationSpec(canvas_length=8), max_position_embeddings=200)
     settings: dict[str, Any] = {"max_tokens": 24, "canvas_length": 8, "steps": 2, "adaptive": False}
     prompt = [5] * 128
     once, _ = run(model, model.request(prompt, **settings))
     again, _ = run(model, model.request(prompt, revisit=1, **settings))
-    # Two steps of the canvas and the one behind it, and of what was written no more than ends a page.
+    # Two steps of the canvas and the one after it, and at most one page written again.
     assert again.usage.positions_computed - once.usage.positions_computed <= 2 * 16 + 16
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("name", "reason"),
     [
         ("block", "keeps the keys and values of a canvas's last step"),
         ("in-place", "keeps the keys and values of a canvas's last step"),
         ("ar-reencoded", "is autoregressive"),
     ],
 )
-def test_who_cannot_open_a_canvas_again(make_model: Make, specs: dict[str, GenerationSpec], name: str, why: str):
-    with pytest.raises(RequestError, match=f"revisit is 2; allowed: 0, because small {why}"):
+def test_revisit_is_refused_by_models_that_cannot_reopen(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, reason: str
+):
+    with pytest.raises(RequestError, match=f"revisit is 2; allowed: 0, because small {reason}"):
         make_model(specs[name]).request("x", revisit=2)
 
 
@@ -182,7 +184,7 @@ def test_who_cannot_open_a_canvas_again(make_model: Make, specs: dict[str, Gener
         ({"revisit": 1, "strength": 0.0}, "revisit_level is 0.0; allowed: more than 0, at most 1"),
     ],
 )
-def test_what_cannot_be_asked_for(
+def test_invalid_revisit_options_are_refused(
     make_model: Make, specs: dict[str, GenerationSpec], settings: dict[str, Any], message: str
 ):
     model = make_model(specs["uniform"])

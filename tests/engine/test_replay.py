@@ -1,5 +1,5 @@
-"""Steps that are replayed are those that are computed: on a GPU by CUDA graphs, for which recordings of operations are
-taken here, and on a CPU by loops on the same memory."""
+"""Replayed steps equal computed steps: CUDA graphs on a GPU, for which traced operations stand in here, and recorded
+kernels on the same memory on a CPU."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NAMES = ["uniform", "self-conditioned", "mask", "shifted", "full", "full-shifted
 
 
 def record(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
-    """The operations of a computation, on the very tensors that it read and wrote."""
+    """The operations of a computation, on the same tensors that it read and wrote."""
     with torch.inference_mode(False), torch.no_grad():
         graph = make_fx(compute)()
     return lambda: graph()
 
 
-def answers(model: TextModel, requests: list[Request], recorder: Record | None) -> tuple[list[Result], int]:
+def run_engine(model: TextModel, requests: list[Request], recorder: Record | None) -> tuple[list[Result], int]:
     engine = Engine(model, EngineConfig(max_positions=512))
     engine.runner.replayer = replayer = None if recorder is None else Replayer(recorder)
     done = {
@@ -41,7 +41,7 @@ def answers(model: TextModel, requests: list[Request], recorder: Record | None) 
 
 
 def requests_of(model: TextModel) -> list[Request]:
-    """Several canvases, alone and side by side."""
+    """Several canvases, one row and two rows."""
     return [
         model.request("hello", max_tokens=20, seed=3, steps=7, adaptive=False),
         model.request("what else", max_tokens=20, seed=4, steps=7, adaptive=False, n=2),
@@ -64,36 +64,34 @@ def assert_same(computed: list[Result], replayed: list[Result]) -> None:
         ("block", "experts", False),
     ],
 )
-def test_answers_are_those_of_computed_steps(
+def test_replayed_steps_equal_computed_steps(
     make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], name: str, kind: str, together: bool
 ):
     mixture = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)}
     model = make_model(specs[name], given_embedding=True, **mixture if kind == "experts" else {})
-    wanted = requests_of(model) if together else requests_of(model)[:1]
-    computed, none = answers(model, wanted, None)
-    replayed, some = answers(model, wanted, record)
-    assert none == 0
-    assert some > 4
+    requests = requests_of(model) if together else requests_of(model)[:1]
+    computed, num_unrecorded = run_engine(model, requests, None)
+    replayed, num_replays = run_engine(model, requests, record)
+    assert num_unrecorded == 0
+    assert num_replays > 4
     assert_same(computed, replayed)
 
 
 @pytest.fixture(params=["floats", "w8a8", "w4a8"])
 def prepare(request: pytest.FixtureRequest) -> Callable[[TextModel], None]:
-    """Make loops of a model's layers."""
+    """Fuse a model's layers, in floats or quantized."""
     if request.param != "floats" and not products.is_available():
-        pytest.skip("on this CPU products of integers are no loops, which could be recorded")
+        pytest.skip("this CPU has no compiled integer products that could be recorded")
 
-    def prepared(model: TextModel) -> None:
+    def quantize_and_fuse(model: TextModel) -> None:
         if request.param != "floats":
             quantize_model(model.decoder, QUANTIZATIONS[request.param])
         fuse(model.decoder)
 
-    return prepared
+    return quantize_and_fuse
 
 
-def answer_in_loops(
-    model: TextModel, requests: list[Request], *, replay: bool
-) -> tuple[list[Result], running.Graphs | None]:
+def run_fused(model: TextModel, requests: list[Request], *, replay: bool) -> tuple[list[Result], running.Graphs | None]:
     engine = Engine(model, EngineConfig(max_positions=512, replay=replay))
     done = {
         (index, event.variation): event.result for index, event in engine.run(requests) if isinstance(event, Finished)
@@ -111,7 +109,7 @@ def answer_in_loops(
         *((name, {"attention_bias": True}) for name in ("shifted", "block")),
     ],
 )
-def test_fused_layers_are_those_of_computed_steps(
+def test_replayed_fused_layers_equal_computed_ones(
     make_model: Callable[..., TextModel],
     specs: dict[str, GenerationSpec],
     name: str,
@@ -121,24 +119,24 @@ def test_fused_layers_are_those_of_computed_steps(
     model = make_model(specs[name], given_embedding=True, hidden_size=32, head_dim=8, **changes)
     prepare(model)
     assert isinstance(model.decoder.model.layers, FusedLayers)
-    for wanted in (requests_of(model)[:1], requests_of(model)):
-        computed, none = answer_in_loops(model, wanted, replay=False)
-        replayed, graphs = answer_in_loops(model, wanted, replay=True)
-        assert none is None
+    for requests in (requests_of(model)[:1], requests_of(model)):
+        computed, no_graphs = run_fused(model, requests, replay=False)
+        replayed, graphs = run_fused(model, requests, replay=True)
+        assert no_graphs is None
         assert graphs is not None
-        # All of them loops alone.
+        # All of them were recorded.
         assert graphs._graphs
         assert None not in graphs._graphs.values()
         assert_same(computed, replayed)
 
 
-def test_one_recording_does_for_all_canvases_and_texts(
+def test_one_recording_serves_all_canvases_and_texts(
     make_model: Callable[..., TextModel], specs: dict[str, GenerationSpec], prepare: Callable[[TextModel], None]
 ):
-    """Which texts are read is told in tensors."""
+    """Which texts are read is passed in tensors."""
     model = make_model(specs["self-conditioned"])
     prepare(model)
-    # Of one length each, so that all of their forwards are of a few kinds.
+    # All of one length, so that their forwards are of few kinds.
     requests = [
         model.request(text, max_tokens=24, seed=3, steps=5, adaptive=False) for text in ("hello", "there", "where")
     ]
@@ -150,7 +148,7 @@ def test_one_recording_does_for_all_canvases_and_texts(
     assert engine.runner.num_forwards > 12
 
 
-def test_it_records_what_comes_again_and_nothing_else():
+def test_only_repeated_steps_are_recorded():
     recorded = 0
 
     def counting(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
@@ -161,46 +159,46 @@ def test_it_records_what_comes_again_and_nothing_else():
     replayer = Replayer(counting)
     calls: list[tuple[float, float | None]] = []
 
-    def compute(one: Tensor, other: Tensor | None) -> Tensor:
-        calls.append((float(one), None if other is None else float(other)))
-        return one + (0.0 if other is None else other)
+    def compute(x: Tensor, y: Tensor | None) -> Tensor:
+        calls.append((float(x), None if y is None else float(y)))
+        return x + (0.0 if y is None else y)
 
-    def given(key: str | None, one: float, other: float | None = None) -> float:
-        return float(replayer(key, compute, torch.tensor(one), None if other is None else torch.tensor(other)))
+    def call(key: str | None, x: float, y: float | None = None) -> float:
+        return float(replayer(key, compute, torch.tensor(x), None if y is None else torch.tensor(y)))
 
-    # The first of a kind is computed, the second recorded; an input more makes another kind.
-    assert [given("a", 1.0), given("a", 2.0), given("a", 3.0)] == [1.0, 2.0, 3.0]
+    # The first call of a kind is computed, the second recorded; an additional input makes another kind.
+    assert [call("a", 1.0), call("a", 2.0), call("a", 3.0)] == [1.0, 2.0, 3.0]
     assert (recorded, replayer.num_replays) == (1, 2)
-    assert [given("a", 4.0, 1.0), given("a", 5.0, 2.0), given("a", 6.0, 3.0)] == [5.0, 7.0, 9.0]
+    assert [call("a", 4.0, 1.0), call("a", 5.0, 2.0), call("a", 6.0, 3.0)] == [5.0, 7.0, 9.0]
     assert (recorded, replayer.num_replays) == (2, 4)
-    assert [given("b", 7.0), given("a", 8.0, 1.0), given(None, 9.0), given(None, 10.0)] == [7.0, 9.0, 9.0, 10.0]
+    assert [call("b", 7.0), call("a", 8.0, 1.0), call(None, 9.0), call(None, 10.0)] == [7.0, 9.0, 9.0, 10.0]
     assert (recorded, replayer.num_replays) == (2, 4)
     assert len(calls) == 10
 
 
 @pytest.mark.parametrize("length", [1, 3, 6, 7])
-def test_canvases_of_any_length_in_loops(
+def test_fused_layers_take_canvases_of_any_length(
     make_model: Callable[..., TextModel],
     specs: dict[str, GenerationSpec],
     length: int,
     prepare: Callable[[TextModel], None],
 ):
-    """Alone, and beside others, so that positions in question come to numbers that are no whole fours."""
+    """Alone and in a batch, so that the number of positions is not always a multiple of four."""
     model = make_model(specs["self-conditioned"])
     prepare(model)
     settings = {"max_tokens": length, "canvas_length": length, "steps": 3, "adaptive": False}
     alone = [model.generate("hello", seed=seed, **settings) for seed in range(3)]
     together = model.generate_batch(["hello"] * 3, seeds=[0, 1, 2], **settings)
-    assert not any(one.failed for one in (*alone, *together)), [one.error for one in (*alone, *together)]
-    assert [one.tokens for one in alone] == [one.tokens for one in together]
+    assert not any(result.failed for result in (*alone, *together)), [result.error for result in (*alone, *together)]
+    assert [result.tokens for result in alone] == [result.tokens for result in together]
 
 
-def test_what_cannot_be_recorded_is_computed(caplog: pytest.LogCaptureFixture):
+def test_steps_that_cannot_be_recorded_are_computed(caplog: pytest.LogCaptureFixture):
     def refuse(compute: Callable[[], Tensor]) -> Callable[[], Tensor]:
         raise RuntimeError("operation not permitted")
 
     replayer = Replayer(refuse)
-    found = [float(replayer("a", lambda one: one * 2, torch.tensor(float(i)))) for i in range(4)]
+    found = [float(replayer("a", lambda x: x * 2, torch.tensor(float(i)))) for i in range(4)]
     assert found == [0.0, 2.0, 4.0, 6.0]
     assert replayer.num_replays == 0
     assert [line.getMessage() for line in caplog.records] == [

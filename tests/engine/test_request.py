@@ -1,4 +1,4 @@
-"""A request is checked once, when it is made."""
+"""Requests are checked once, when they are made; results are written as JSON."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from sfumato.errors import RequestError
         ({"seed": 1.5}, r"seed is 1.5; allowed: a whole number"),
     ],
 )
-def test_what_is_refused(changes: dict[str, Any], message: str):
+def test_invalid_fields_are_refused(changes: dict[str, Any], message: str):
     with pytest.raises(RequestError, match=message):
         Request(**{"prompt": (1,)} | changes)
 
 
-def test_the_last_seed_has_room_for_every_variation():
+def test_largest_seed_leaves_room_for_every_variation():
     """Variation i uses seed + i, which a canvas takes up to 2^63 - 1."""
     request = Request(prompt=(1,), seed=2**62 - 1, n=256)
     assert request.seed + request.n - 1 < 2**63
 
 
-def test_a_result_as_json():
+def test_result_as_json():
     event = CanvasChanged(
         variation=0,
         canvas=0,

@@ -1,4 +1,4 @@
-"""One forward over chunks of many texts gives each what it would have by itself."""
+"""One forward over chunks of many texts equals a forward of each text alone."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PROMPTS = [tuple(range(20, 20 + size)) for size in (8, 4, 16)]
 
 
 class Texts:
-    """Texts in the cache of a runner.
+    """Texts in a runner's cache.
 
     Args:
-        model: reads and writes them.
+        model: the model that reads and writes them.
     """
 
     def __init__(self, model: TextModel) -> None:
@@ -43,7 +43,7 @@ class Texts:
             self.sequences.append(sequence)
 
     def write(self, *, counts: list[int] | None = None) -> None:
-        """Write so many tokens of each text; None is all."""
+        """Write the given number of tokens of each text; None writes all."""
         counts = counts or [sequence.num_unwritten for sequence in self.sequences]
         pairs = [(sequence, num) for sequence, num in zip(self.sequences, counts, strict=True) if num]
         if pairs:
@@ -73,10 +73,10 @@ def draw(length: int, seed: int) -> list[int]:
 
 @pytest.mark.parametrize("name", NAMES)
 @torch.inference_mode()
-def test_a_packed_forward_is_that_of_each_text(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+def test_packed_forward_equals_forwards_of_each_text(make_model: Make, specs: dict[str, GenerationSpec], name: str):
     model = make_model(specs[name], given_embedding=True)
     texts, length = Texts(model), model.spec.canvas_length
-    # In chunks, and then the rest of them beside each other.
+    # One chunk of some texts, then the remainder of all of them together.
     texts.write(counts=[4 if sequence.num_unwritten > 4 else 0 for sequence in texts.sequences])
     texts.write()
     canvases = [draw(length, 1), draw(length if name == "block" else 3, 2), draw(length, 3)]
@@ -94,24 +94,24 @@ def test_a_packed_forward_is_that_of_each_text(make_model: Make, specs: dict[str
 
 @pytest.mark.parametrize("name", NAMES)
 @torch.inference_mode()
-def test_what_is_left_out_is_read_as_it_was(make_model: Make, specs: dict[str, GenerationSpec], name: str):
-    """Positions that did not change are as good as computed: those that are decided get the same logits."""
+def test_partial_forward_gives_the_same_logits(make_model: Make, specs: dict[str, GenerationSpec], name: str):
+    """Positions that did not change need not be computed: the decided ones get the same logits."""
     model = make_model(specs[name])
     texts, length = Texts(model), model.spec.canvas_length
     texts.write()
     canvases = [draw(length, seed) for seed in range(3)]
     before = texts.runner.num_positions
-    whole = texts.logits(canvases)
+    full = texts.logits(canvases)
     computed = texts.runner.num_positions - before
     decided = [[1], [0, 2], [length - 1]]
     found = texts.logits(canvases, decided)
-    for row, places in enumerate(decided):
-        torch.testing.assert_close(found[row][places], whole[row][places], rtol=1e-4, atol=1e-4)
+    for row, positions in enumerate(decided):
+        torch.testing.assert_close(found[row][positions], full[row][positions], rtol=1e-4, atol=1e-4)
     assert texts.runner.num_positions - before - computed <= 2 * 4
 
 
 @torch.inference_mode()
-def test_a_step_like_the_last_is_packed_once(
+def test_steps_of_equal_shape_are_packed_once(
     make_model: Make, specs: dict[str, GenerationSpec], monkeypatch: pytest.MonkeyPatch
 ):
     model = make_model(specs["uniform"])
@@ -124,13 +124,13 @@ def test_a_step_like_the_last_is_packed_once(
 
 
 @torch.inference_mode()
-def test_given_tokens_are_marked_for_models_that_know_of_it(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_given_tokens_are_marked_for_models_with_a_given_embedding(make_model: Make, specs: dict[str, GenerationSpec]):
     canvases = [draw(12, seed) for seed in range(3)]
     given_RL = torch.zeros(3, 12, dtype=torch.bool)
     given_RL[:, 5] = True
-    for marks in (False, True):
-        model = make_model(specs["uniform"], given_embedding=marks)
+    for has_embedding in (False, True):
+        model = make_model(specs["uniform"], given_embedding=has_embedding)
         texts = Texts(model)
         texts.write()
         unmarked, marked = texts.logits(canvases), texts.logits(canvases, given_RL=given_RL)
-        assert torch.equal(unmarked[0], marked[0]) != marks
+        assert torch.equal(unmarked[0], marked[0]) != has_embedding

@@ -19,7 +19,7 @@ Make = Callable[..., TextModel]
 
 @pytest.fixture
 def make_sequence(make_model: Make) -> Callable[..., Sequence]:
-    """An admitted sequence: make_sequence(tokens of its prompt, written ones, **fields of its request)."""
+    """An admitted sequence: make_sequence(prompt tokens, tokens already written, **fields of its request)."""
     models: dict[GenerationSpec, tuple[TextModel, KVCache]] = {}
 
     def made(num_prompt: int, written: int = 0, spec: GenerationSpec | None = None, **fields: Any) -> Sequence:
@@ -38,7 +38,7 @@ def make_sequence(make_model: Make) -> Callable[..., Sequence]:
     return made
 
 
-def test_those_that_wait_go_by_priority_and_then_in_turn(make_sequence: Callable[..., Sequence]):
+def test_queue_is_ordered_by_priority_then_arrival(make_sequence: Callable[..., Sequence]):
     queue: list[Sequence] = []
     low, other, high = make_sequence(3), make_sequence(3), make_sequence(3, priority=2)
     for sequence in (low, other, high):
@@ -46,48 +46,46 @@ def test_those_that_wait_go_by_priority_and_then_in_turn(make_sequence: Callable
     assert queue == [high, low, other]
     again = make_sequence(3)
     enqueue(queue, again, first=True)
-    assert queue == [high, again, low, other], "first of its priority, and not of all"
+    assert queue == [high, again, low, other], "first of its priority, not of the queue"
 
 
-def test_the_least_served_of_the_highest_priority_goes_first(make_sequence: Callable[..., Sequence]):
+def test_highest_priority_then_least_served_goes_first(make_sequence: Callable[..., Sequence]):
     served, fresh, urgent = make_sequence(3), make_sequence(3), make_sequence(3, priority=1)
     served.service, urgent.service = 50, 99
-    works = schedule([served, fresh, urgent], max_positions=1000, chunk=256)
-    assert [work.sequence for work in works] == [urgent, fresh, served]
-    # Three of the prompt and eight of the canvas.
-    assert [(work.num_written, work.denoises, work.num_positions) for work in works] == [(3, True, 11)] * 3
-    assert [work.sequence for work in schedule([served, fresh, urgent], max_positions=22, chunk=256)] == [urgent, fresh]
+    items = schedule([served, fresh, urgent], max_positions=1000, chunk=256)
+    assert [item.sequence for item in items] == [urgent, fresh, served]
+    # Three positions of the prompt and eight of the canvas.
+    assert [(item.num_written, item.denoises, item.num_positions) for item in items] == [(3, True, 11)] * 3
+    assert [item.sequence for item in schedule([served, fresh, urgent], max_positions=22, chunk=256)] == [urgent, fresh]
     assert (served.waited, fresh.waited) == (1, 0)
 
 
-def test_the_first_takes_part_whatever_it_needs(make_sequence: Callable[..., Sequence]):
+def test_first_sequence_may_exceed_the_budget(make_sequence: Callable[..., Sequence]):
     large = make_sequence(60)
-    [work] = schedule([large], max_positions=1, chunk=256)
-    assert (work.num_written, work.denoises) == (60, True)
+    [item] = schedule([large], max_positions=1, chunk=256)
+    assert (item.num_written, item.denoises) == (60, True)
 
 
-def test_nobody_is_left_out_for_ever(make_sequence: Callable[..., Sequence]):
+def test_no_sequence_is_starved(make_sequence: Callable[..., Sequence]):
     served, hungry = make_sequence(3), make_sequence(3)
     served.service = 10**6
     turns = []
     for _ in range(70):
-        [work] = schedule([served, hungry], max_positions=11, chunk=256)
-        turns.append(work.sequence)
+        [item] = schedule([served, hungry], max_positions=11, chunk=256)
+        turns.append(item.sequence)
     assert turns.count(served) == 2
     assert turns[32] is served
 
 
 @pytest.mark.parametrize("block", [None, 4])
-def test_a_long_prompt_goes_in_chunks_that_end_where_they_would_alone(
-    make_sequence: Callable[..., Sequence], block: int | None
-):
+def test_prefill_chunks_end_at_fixed_positions(make_sequence: Callable[..., Sequence], block: int | None):
     spec = None
     if block is not None:
         spec = GenerationSpec(noise="mask", mask_id=4, canvas_length=block, prefix_attention="block")
     sizes = []
     for written in (0, 4, 32, 64):
-        [work] = schedule([make_sequence(80, written, spec)], max_positions=1000, chunk=34)
-        sizes.append((work.num_written, work.denoises))
+        [item] = schedule([make_sequence(80, written, spec)], max_positions=1000, chunk=34)
+        sizes.append((item.num_written, item.denoises))
     chunk = 34 if block is None else 32
     expected = [chunk, chunk - 4, chunk - 32 % chunk, 16]
     assert sizes == [(size, written == 64) for size, written in zip(expected, (0, 4, 32, 64), strict=True)]

@@ -1,4 +1,4 @@
-"""Stop strings: the same text ends in the same place, whichever way it is cut into canvases and tokens."""
+"""Stop strings end the same text at the same place, however it is split into canvases and tokens."""
 
 from __future__ import annotations
 
@@ -22,66 +22,66 @@ TEXT = "one two three; four five, six and seven"
 SETTINGS: dict[str, Any] = {"temperature": 0.0, "steps": 2, "max_tokens": len(TEXT)}
 
 
-def cut(text: str, stop: list[str]) -> str | None:
-    """What stands before the stop string that is complete first, character by character; None if there is none."""
+def text_before_stop(text: str, stop: list[str]) -> str | None:
+    """The text before the stop string that is completed first; None if there is none."""
     for end in range(len(text) + 1):
-        ending = [one for one in stop if text[:end].endswith(one)]
+        ending = [string for string in stop if text[:end].endswith(string)]
         if ending:
             return text[: end - max(map(len, ending))]
     return None
 
 
-def test_any_way_of_cutting_a_text_ends_it_alike():
+def test_stop_position_does_not_depend_on_chunking():
     draw = random.Random(0)
     seen = set()
     for _ in range(3000):
         text = "".join(draw.choices("ab", k=draw.randrange(12)))
         stop = ["".join(draw.choices("ab", k=draw.randrange(1, 5))) for _ in range(draw.randrange(1, 4))]
-        places = sorted(draw.sample(range(len(text) + 1), draw.randrange(len(text) + 1)))
-        written, told, stopped = "", "", False
-        for start, end in itertools.pairwise([0, *places, len(text)]):
-            begin = len(told)
-            written, num_held, stopped = scan(written + text[start:end], begin, stop, last=end == len(text))
-            told = written[: len(written) - num_held]
-            assert told[:begin] == written[:begin]
+        cuts = sorted(draw.sample(range(len(text) + 1), draw.randrange(len(text) + 1)))
+        written, emitted, stopped = "", "", False
+        for start, end in itertools.pairwise([0, *cuts, len(text)]):
+            begin = len(emitted)
+            written, num_withheld, stopped = scan(written + text[start:end], begin, stop, last=end == len(text))
+            emitted = written[: len(written) - num_withheld]
+            assert emitted[:begin] == written[:begin]
             if stopped or end == len(text):
                 break
-        expected = cut(text, stop)
+        expected = text_before_stop(text, stop)
         assert stopped == (expected is not None)
-        assert told == (text if expected is None else expected)
+        assert emitted == (text if expected is None else expected)
         seen.add(stopped)
     assert seen == {True, False}
 
 
 @pytest.mark.parametrize("canvas", [1, 3, 8, len(TEXT)])
 @pytest.mark.parametrize("stop", [["three"], [" four"], ["none", "x", "ree; f"], ["one"], ["seven"], ["never"]])
-def test_an_answer_ends_before_the_stop_string(make_scripted: Make, canvas: int, stop: list[str]):
+def test_output_ends_before_the_stop_string(make_scripted: Make, canvas: int, stop: list[str]):
     model = scripted(make_scripted, TEXT)
     result = model.generate("?", canvas_length=canvas, stop=stop, **SETTINGS)
-    expected = cut(TEXT, stop)
+    expected = text_before_stop(TEXT, stop)
     assert result.text == (TEXT if expected is None else expected)
     assert result.finish_reason == ("length" if expected is None else "stop")
-    # A token is a byte here.
+    # One token per byte here.
     assert model.tokenizer.decode(result.tokens) == result.text
     assert result.usage.completion_tokens == len(result.tokens) == len(result.confidence)
-    needed = len(TEXT) if expected is None else len(expected) + max(len(one) for one in stop if one in TEXT)
+    needed = len(TEXT) if expected is None else len(expected) + max(len(string) for string in stop if string in TEXT)
     assert result.usage.canvases == -(-needed // canvas)
 
 
 @pytest.mark.parametrize("canvas", [1, 3, 8])
 def test_no_part_of_a_stop_string_is_streamed(make_scripted: Make, canvas: int):
     events = list(scripted(make_scripted, TEXT).stream("?", canvas_length=canvas, stop=["three;"], **SETTINGS))
-    told = [event.text for event in events if isinstance(event, Committed)]
-    assert "".join(told) == "one two "
+    emitted = [event.text for event in events if isinstance(event, Committed)]
+    assert "".join(emitted) == "one two "
     assert isinstance(events[-1], Finished)
-    # What only began like one is told in the end.
+    # What only begins like a stop string is emitted in the end.
     text = "a thr"
     settings = SETTINGS | {"max_tokens": len(text)}
     events = list(scripted(make_scripted, text).stream("?", canvas_length=canvas, stop=["three;"], **settings))
     assert "".join(event.text for event in events if isinstance(event, Committed)) == text
 
 
-def test_a_stop_string_that_begins_within_a_token(byte_tokenizer: Tokenizer):
+def test_tokens_covering_a_text_are_counted(byte_tokenizer: Tokenizer):
     class Pieces:
         """Three tokens of several characters."""
 
@@ -95,7 +95,7 @@ def test_a_stop_string_that_begins_within_a_token(byte_tokenizer: Tokenizer):
     assert num_covering(byte_tokenizer, byte_tokenizer.encode("éa"), "é") == 2
 
 
-def test_an_autoregressive_model_stops_as_well(make_scripted: Make):
+def test_stop_strings_with_an_autoregressive_model(make_scripted: Make):
     spec = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
     result = scripted(make_scripted, TEXT, spec).generate("?", stop=["three"], **SETTINGS)
     assert result.text == "one two "
@@ -113,12 +113,12 @@ def test_an_autoregressive_model_stops_as_well(make_scripted: Make):
         ({"stop": ["a"], "seed_text": "abc"}, "allowed: without a draft or a gap"),
     ],
 )
-def test_what_cannot_be_a_stop(make_model: Make, settings: dict[str, Any], message: str):
+def test_invalid_stop_strings_are_refused(make_model: Make, settings: dict[str, Any], message: str):
     with pytest.raises(RequestError, match=message):
         make_model(PLAIN).generate("hello", **settings)
 
 
 def scripted(make_scripted: Make, text: str, spec: GenerationSpec = PLAIN) -> TextModel:
-    """A model that answers with a text of one byte a token."""
+    """A model that generates a text, one token per byte."""
     tokenizer = make_scripted(spec, []).tokenizer
     return make_scripted(spec, tokenizer.encode(text))

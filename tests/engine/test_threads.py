@@ -15,7 +15,7 @@ from sfumato.models.decoder import Decoder
 
 
 @pytest.fixture(autouse=True)
-def _put_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _restore_threads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     before = torch.get_num_threads()
@@ -30,13 +30,13 @@ def _put_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]
         (8, 8, {8: 1.0, 4: 2.0, 2: 0.1}, 8),
         (8, 8, {8: 2.0, 4: 1.5, 2: 1.0, 1: 1.2}, 2),
         (8, 8, {8: 4.0, 4: 3.0, 2: 2.0, 1: 1.0}, 1),
-        # More are there than may be used.
+        # The machine has more cores than may be used.
         (64, 3, {3: 1.0, 1: 2.0}, 3),
         (64, 3, {3: 2.0, 1: 1.0}, 1),
         (4, 64, {4: 0.001, 2: 0.002}, 4),
     ],
 )
-def test_the_fastest_number_is_taken(
+def test_fastest_number_of_threads_is_chosen(
     make_decoder: Callable[..., Decoder],
     monkeypatch: pytest.MonkeyPatch,
     given: int,
@@ -57,10 +57,10 @@ def test_the_fastest_number_is_taken(
     assert set(timed) <= set(seconds)
 
 
-def test_a_choice_is_kept_while_forwards_take_as_long(
+def test_choice_is_cached_while_forward_times_hold(
     make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    """Not one that was made while other processes wanted the cores; and a damaged entry is none."""
+    """Except a choice made while other processes used the cores; damaged entries are ignored."""
     monkeypatch.setattr(threads, "usable_cores", lambda: 2)
     seconds, timed, preemptions = {1: 2.0, 2: 1.0}, [], iter([0, 10**6])
 
@@ -77,7 +77,7 @@ def test_a_choice_is_kept_while_forwards_take_as_long(
     monkeypatch.setattr(threads, "num_preemptions", lambda: next(preemptions, 0))
     assert choose() == choose() == (2, {1, 2})
     assert choose() == (2, {2})
-    # Two threads take far longer than they did.
+    # Two threads take far longer than before.
     seconds[2] = 10.0
     preemptions = iter([0, 10**6])
     assert choose() == (1, {1, 2})
@@ -90,9 +90,7 @@ def test_a_choice_is_kept_while_forwards_take_as_long(
         assert choose() == (2, {2})
 
 
-def test_no_forward_is_started_when_the_time_is_over(
-    make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch
-):
+def test_no_forward_starts_after_the_time_limit(make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch):
     clock = [0.0]
 
     def forward_s(model: Decoder) -> float:
@@ -104,23 +102,23 @@ def test_no_forward_is_started_when_the_time_is_over(
     monkeypatch.setattr(threads.time, "perf_counter", lambda: clock[0])
     torch.set_num_threads(8)
     assert threads.choose_threads(make_decoder()) == 8
-    # One that is not counted, and one of each number.
+    # One warm-up, and one for each number tried.
     assert clock[0] == 3 * 3.0
 
 
-def test_a_forward_of_each_model_can_be_timed(variant: Decoder):
+def test_every_model_variant_can_be_timed(variant: Decoder):
     assert 0.0 < threads._forward_s(variant) < 60.0
     assert threads.choose_threads(variant) >= 1
 
 
-def test_a_number_in_the_environment_stays(make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch):
+def test_omp_num_threads_is_respected(make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setattr(threads, "_forward_s", None)
     torch.set_num_threads(3)
     assert threads.choose_threads(make_decoder()) == 3
 
 
-def test_threads_of_a_model_that_is_loaded(monkeypatch: pytest.MonkeyPatch):
+def test_load_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch):
     torch.set_num_threads(3)
     sfumato.load("tiny")
     assert torch.get_num_threads() == 3
@@ -132,12 +130,12 @@ def test_threads_of_a_model_that_is_loaded(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.5, "all"])
-def test_numbers_that_are_none(number: object):
+def test_invalid_numbers_of_threads_are_refused(number: object):
     with pytest.raises(ConfigError, match=r"threads is .*; allowed: a whole number, 1 or more, or 'auto'"):
         sfumato.load("tiny", threads=number)  # type: ignore[arg-type]
 
 
-def test_a_text_does_not_depend_on_them():
+def test_output_does_not_depend_on_the_number_of_threads():
     found = []
     for number in (1, 2):
         model = sfumato.load("tiny", threads=number)

@@ -1,4 +1,4 @@
-"""Attention against its definition, among the positions of a forward and over texts in a pool."""
+"""Attention against its definition: within a forward, and over texts packed in a pool."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from sfumato.models.model import AttentionSpec, BlockSparse, Heads, PackedAttent
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
 
-def attend_one_by_one(queries_RQHE: Tensor, keys_RSGE: Tensor, values_RSGE: Tensor, mask_RQS: Tensor) -> Tensor:
-    """Softmax over the allowed keys, a query head at a time; heads of a group are neighbours, as in Llama."""
+def attend_by_definition(queries_RQHE: Tensor, keys_RSGE: Tensor, values_RSGE: Tensor, mask_RQS: Tensor) -> Tensor:
+    """Softmax over the allowed keys, one query head at a time; the heads of a group are adjacent, as in Llama."""
     out = torch.zeros_like(queries_RQHE)
     num_rows, num_queries, num_heads, size = queries_RQHE.shape
     per_group = num_heads // keys_RSGE.shape[2]
@@ -34,7 +34,7 @@ def attend_one_by_one(queries_RQHE: Tensor, keys_RSGE: Tensor, values_RSGE: Tens
 @pytest.mark.parametrize("scale", [None, 1.0])
 @pytest.mark.parametrize("num_groups", [1, 2, 4])
 @pytest.mark.parametrize("kind", ["all", "causal", "mask"])
-def test_positions_of_a_forward_read_each_other(kind: str, num_groups: int, scale: float | None):
+def test_attention_equals_its_definition(kind: str, num_groups: int, scale: float | None):
     torch.manual_seed(0)
     queries, keys, values = torch.randn(2, 5, 4, 6), torch.randn(2, 5, num_groups, 6), torch.randn(2, 5, num_groups, 6)
     mask, spec = torch.ones(2, 5, 5, dtype=torch.bool), AttentionSpec()
@@ -43,12 +43,12 @@ def test_positions_of_a_forward_read_each_other(kind: str, num_groups: int, scal
     elif kind == "mask":
         mask &= (torch.rand(2, 5, 5) < 0.5) | (torch.arange(5) == 3)
         spec = AttentionSpec(mask=mask[:, None])
-    expected = attend_one_by_one(queries * (1.0 if scale is None else scale * 6**0.5), keys, values, mask)
+    expected = attend_by_definition(queries * (1.0 if scale is None else scale * 6**0.5), keys, values, mask)
     torch.testing.assert_close(spec.attend(0, Heads(queries, keys, values), scale=scale), expected)
 
 
-def rows(num_rows: int, size: int) -> Tensor:
-    """A mask of rows, a block of which is empty in the second."""
+def random_mask(num_rows: int, size: int) -> Tensor:
+    """A mask for each row; one block of the second is empty."""
     mask_R1QQ = torch.rand(num_rows, 1, size, size, generator=torch.Generator().manual_seed(0)) < 0.3
     mask_R1QQ[1:, :, :128, 128:] = False
     return mask_R1QQ | torch.eye(size, dtype=torch.bool)
@@ -58,17 +58,17 @@ def rows(num_rows: int, size: int) -> Tensor:
 @pytest.mark.parametrize(
     ("size", "num_groups", "scale"), [(256, 1, None), (256, 4, 1.0), (200, 2, 1.0), (200, 4, None)]
 )
-def test_attention_by_blocks_is_that_under_the_mask(size: int, num_groups: int, scale: float | None):
+def test_block_sparse_attention_equals_masked_attention(size: int, num_groups: int, scale: float | None):
     torch.manual_seed(0)
-    mask_R1QQ = rows(2, size)
+    mask_R1QQ = random_mask(2, size)
     queries, keys, values = (torch.randn(2, size, heads, 16) for heads in (4, num_groups, num_groups))
     expected = AttentionSpec(mask=mask_R1QQ).attend(0, Heads(queries, keys, values), scale=scale)
-    by_blocks = BlockSparse.of(mask_R1QQ, flex_attention)
-    torch.testing.assert_close(by_blocks.attend(0, Heads(queries, keys, values), scale=scale), expected)
-    mixed = by_blocks.attend(0, Heads(queries, keys, values.bfloat16()), scale=scale)
+    block_sparse = BlockSparse.of(mask_R1QQ, flex_attention)
+    torch.testing.assert_close(block_sparse.attend(0, Heads(queries, keys, values), scale=scale), expected)
+    mixed = block_sparse.attend(0, Heads(queries, keys, values.bfloat16()), scale=scale)
     assert mixed.dtype is torch.bfloat16
     if size == 256:
-        assert by_blocks.blocks.kv_num_blocks.sum() + by_blocks.blocks.full_kv_num_blocks.sum() == 4 + 3
+        assert block_sparse.blocks.kv_num_blocks.sum() + block_sparse.blocks.full_kv_num_blocks.sum() == 4 + 3
 
 
 def dense(mask_R1QQ: Tensor, queries: Tensor, keys: Tensor, values: Tensor, **settings: Any) -> Tensor:
@@ -78,16 +78,14 @@ def dense(mask_R1QQ: Tensor, queries: Tensor, keys: Tensor, values: Tensor, **se
     )
 
 
-def test_attention_by_blocks_is_tried_before_it_is_used(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    """In place of a compiled one, of which CPUs have none with a backward: one that reads the mask, and two that do
+def test_flex_attention_is_verified_before_use(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    """Stand-ins for compiled flex attention, which has no backward on CPUs: one that applies the mask, and two that do
     not."""
 
     def by_mask(queries: Tensor, keys: Tensor, values: Tensor, *, block_mask: BlockMask, **settings: Any) -> Tensor:
-        place = torch.arange(queries.shape[2])
-        places = (torch.arange(len(queries))[:, None, None], torch.zeros(1), place[:, None], place[None])
-        return dense(block_mask.mask_mod(*places)[:, None], queries, keys, values, **settings)
+        position = torch.arange(queries.shape[2])
+        index = (torch.arange(len(queries))[:, None, None], torch.zeros(1), position[:, None], position[None])
+        return dense(block_mask.mask_mod(*index)[:, None], queries, keys, values, **settings)
 
     def everything(queries: Tensor, keys: Tensor, values: Tensor, *, block_mask: BlockMask, **settings: Any) -> Tensor:
         return dense(torch.ones(1, 1, 256, 256, dtype=torch.bool), queries, keys, values, **settings)
@@ -105,39 +103,39 @@ def test_attention_by_blocks_is_tried_before_it_is_used(
         assert bool(caplog.text) == bool(message)
 
 
-def test_on_a_cpu_a_mask_is_read_as_it_is():
-    assert isinstance(select_masked_attention(rows(1, 8)), AttentionSpec)
+def test_dense_masks_are_used_on_a_cpu():
+    assert isinstance(select_masked_attention(random_mask(1, 8)), AttentionSpec)
 
 
-def test_a_layer_with_a_window_has_a_mask_of_its_own():
+def test_windowed_layers_have_their_own_mask():
     torch.manual_seed(0)
     queries, keys, values = torch.randn(1, 5, 2, 6), torch.randn(1, 5, 2, 6), torch.randn(1, 5, 2, 6)
     near = torch.ones(1, 5, 5, dtype=torch.bool).tril().triu(-1)
     spec = AttentionSpec(causal=True, windows={2: AttentionSpec(mask=near[:, None])})
     for window, mask in ((None, near.new_ones(1, 5, 5).tril()), (2, near), (9, near.new_ones(1, 5, 5).tril())):
-        expected = attend_one_by_one(queries, keys, values, mask)
+        expected = attend_by_definition(queries, keys, values, mask)
         torch.testing.assert_close(spec.attend(0, Heads(queries, keys, values), window=window), expected)
 
 
-def may_read(start: int, count: int, block: int | None, window: int | None, query: int, place: int) -> bool:
+def may_read(start: int, count: int, block: int | None, window: int | None, query: int, key: int) -> bool:
     """The rule, position by position: up to the end of the block or canvas, from where the window starts."""
-    own, end = start + query, start + count
-    last = end if block is None else min(end, (own // block + 1) * block)
-    first = 0 if window is None else (start if block is None else own) - window + 1
-    return first <= place < last
+    position, end = start + query, start + count
+    last = end if block is None else min(end, (position // block + 1) * block)
+    first = 0 if window is None else (start if block is None else position) - window + 1
+    return first <= key < last
 
 
 @pytest.mark.parametrize("window", [None, 1, 3, 6, 50])
 @pytest.mark.parametrize("block", [1, 2, 4, None])
 @pytest.mark.parametrize("count", [1, 3, 7])
 @pytest.mark.parametrize("start", [0, 2, 5])
-def test_what_each_position_may_read(start: int, count: int, block: int | None, window: int | None):
+def test_readable_positions_follow_the_rule(start: int, count: int, block: int | None, window: int | None):
     first, mask = readable(start, start + count, block, window)
     seen = torch.zeros(count, start + count, dtype=torch.bool)
     seen[:, first:] = True if mask is None else mask
     assert seen.any(-1).all(), "a position that reads nothing has NaN for output"
-    for query, place in itertools.product(range(count), range(start + count)):
-        assert seen[query, place] == may_read(start, count, block, window, query, place), (query, place)
+    for query, key in itertools.product(range(count), range(start + count)):
+        assert seen[query, key] == may_read(start, count, block, window, query, key), (query, key)
 
 
 SHAPES: dict[str, list[tuple[int, int, int | None]]] = {
@@ -148,10 +146,10 @@ SHAPES: dict[str, list[tuple[int, int, int | None]]] = {
 }
 
 
-@pytest.fixture(params=["torch", "kernels", "loops"])
+@pytest.fixture(params=["torch", "triton", "compiled"])
 def backend(request: pytest.FixtureRequest) -> Backend:
-    """Where there is no GPU, its kernel is interpreted."""
-    if request.param == "kernels":
+    """The Triton kernel is interpreted where there is no GPU."""
+    if request.param == "triton":
         pytest.importorskip("triton", reason="Triton is not made for this platform")
         from sfumato.kernels.gpu.backend import TritonBackend
 
@@ -161,10 +159,10 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 @pytest.mark.parametrize(("padding", "window", "scale"), [(0, None, None), (3, 3, None), (0, 20, 1.0), (3, None, 1.0)])
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
-def test_packed_texts_read_their_own(
+def test_packed_texts_attend_only_to_themselves(
     shapes: list[tuple[int, int, int | None]], padding: int, window: int | None, scale: float | None, backend: Backend
 ):
-    """Each position against the definition: its own text up to where it may, and no other's slots; in two layers."""
+    """Each position against the definition, in two layers: its own text as far as allowed, and no other slots."""
     generator = torch.Generator().manual_seed(0)
     pool = KVPool([(2, 6)] * 2, 1 + 20 * len(shapes))
     for tensor in (*pool.keys, *pool.values):
@@ -183,7 +181,7 @@ def test_packed_texts_read_their_own(
     total = sum(segment.count for segment in segments)
     windows = [] if window is None else [window]
     packed = PackedAttention(pool, segments, total + padding, windows=windows, backend=backend)
-    expected_positions = [place for segment in segments for place in range(segment.start, segment.end)]
+    expected_positions = [position for segment in segments for position in range(segment.start, segment.end)]
     assert packed.positions_1N[0, :total].tolist() == expected_positions
     before = [tensor.clone() for tensor in (*pool.keys, *pool.values)]
     for layer in range(2):
@@ -191,13 +189,13 @@ def test_packed_texts_read_their_own(
         found = packed.attend(layer, Heads(queries, keys, values), window=window, scale=scale)
         assert found.shape == queries.shape
         assert not found[:, total:].any()
-        place = 0
+        offset = 0
         for segment, layers, (start, count, block) in zip(segments, prefixes, shapes, strict=True):
-            part = slice(place, place + count)
+            part = slice(offset, offset + count)
             mask = torch.tensor(
                 [[may_read(start, count, block, window, q, s) for s in range(start + count)] for q in range(count)]
             )
-            expected = attend_one_by_one(
+            expected = attend_by_definition(
                 queries[:, part] * (1.0 if scale is None else scale * 6**0.5),
                 torch.cat((layers[layer][0], keys[0, part]))[None],
                 torch.cat((layers[layer][1], values[0, part]))[None],
@@ -208,6 +206,6 @@ def test_packed_texts_read_their_own(
             written = segment.slot_S[start : start + count]
             assert torch.equal(pool.keys[layer][written], keys[0, part])
             before[layer][written], before[2 + layer][written] = keys[0, part], values[0, part]
-            place += count
+            offset += count
     for old, new in zip(before, (*pool.keys, *pool.values), strict=True):
         assert torch.equal(old[1:], new[1:])

@@ -1,4 +1,4 @@
-"""The cache, the masks and the switches of the decoder against one uncached forward with every mask written out."""
+"""The decoder's cache, masks and options against one uncached forward with every mask written out."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_cached_prefill_and_canvas_equal_one_uncached_forward(
                 torch.testing.assert_close(variant.logits(prefilled[i]), expected[: lengths[i]], **TOLERANCE)
 
 
-def test_committed_canvases_are_prefix_to_the_next(variant: Decoder, draw: Draw):
+def test_committed_canvases_join_the_prefix(variant: Decoder, draw: Draw):
     """Prefill in two parts, commit one ragged canvas, denoise a second."""
     prefixes = [draw(7, seed=0), draw(3, seed=1)]
     first = [draw(4, seed=2), draw(2, seed=3)]
@@ -81,8 +81,8 @@ def test_committed_canvases_are_prefix_to_the_next(variant: Decoder, draw: Draw)
         torch.testing.assert_close(logits[row], expected, **TOLERANCE)
 
 
-def test_a_canvas_shares_a_forward_with_the_prompt_it_reads(variant: Decoder, draw: Draw):
-    """As two segments of one text, the second behind the first."""
+def test_prompt_and_canvas_share_a_forward(variant: Decoder, draw: Draw):
+    """As two consecutive segments of one text."""
     prefix, canvas = draw(7), draw(5, seed=1)
     texts = Texts(variant, 2)
     segments = [texts.segment(1, 7, 1)]
@@ -101,7 +101,7 @@ def test_causal_mode_equals_one_token_at_a_time(variant: Decoder, draw: Draw):
     torch.testing.assert_close(torch.stack(logits), uncached(variant, tokens, []), **TOLERANCE)
 
 
-def test_a_decoder_is_what_its_formula_says(make_decoder: Callable[..., Decoder], draw: Draw):
+def test_decoder_equals_its_formula(make_decoder: Callable[..., Decoder], draw: Draw):
     """Pre-norm residual blocks around grouped-query attention and the gated MLP, written out in float64."""
     model = make_decoder(attention_bias=True, qk_norm=True, tie_word_embeddings=False, num_hidden_layers=1)
     w = {name: tensor.double() for name, tensor in model.state_dict().items()}
@@ -138,8 +138,8 @@ def test_a_decoder_is_what_its_formula_says(make_decoder: Callable[..., Decoder]
 
 
 @pytest.mark.parametrize("changed", [0, 3, 5, 8])
-def test_who_reads_whom(make_decoder: Callable[..., Decoder], draw: Draw, changed: int):
-    """Prefix of 5, canvas of 4: a prefix position reaches itself and what is later, a canvas position the canvas."""
+def test_prefix_is_causal_and_canvas_bidirectional(make_decoder: Callable[..., Decoder], draw: Draw, changed: int):
+    """Prefix of 5, canvas of 4: a prefix position affects itself and what follows, a canvas position the canvas."""
     model = make_decoder()
     prefix, canvas = draw(5), draw(4, seed=1)
     before = uncached(model, prefix, canvas)
@@ -151,8 +151,8 @@ def test_who_reads_whom(make_decoder: Callable[..., Decoder], draw: Draw, change
     assert [i for i, m in enumerate(moved) if m] == list(expected)
 
 
-def test_what_starts_at_zero_changes_nothing_at_first():
-    """A model that gains a canvas embedding and self-conditioning computes what it did before."""
+def test_zero_initialized_parts_do_not_change_the_output():
+    """A model extended with a canvas embedding and self-conditioning computes what it did before."""
     sizes: dict[str, Any] = {
         "vocab_size": 23,
         "hidden_size": 16,
@@ -164,25 +164,25 @@ def test_what_starts_at_zero_changes_nothing_at_first():
     }
     plain = Decoder(DecoderConfig(**sizes))
     plain.initialize(3)
-    gained = Decoder(DecoderConfig(**sizes, canvas_embedding=True, self_conditioning=True))
-    gained.initialize(4)
-    gained.load_state_dict(gained.state_dict() | plain.state_dict())
+    extended = Decoder(DecoderConfig(**sizes, canvas_embedding=True, self_conditioning=True))
+    extended.initialize(4)
+    extended.load_state_dict(extended.state_dict() | plain.state_dict())
     tokens = torch.randint(23, (2, 6))
     positions = torch.arange(6).expand(2, -1)
     soft = torch.randn(2, 6, 16)
     on_canvas = torch.ones(2, 6, dtype=torch.bool)
     expected = plain(tokens, positions, AttentionSpec())
-    assert torch.equal(gained(tokens, positions, AttentionSpec(), canvas_RQ=on_canvas, soft_RQD=soft), expected)
-    torch.nn.init.normal_(gained.model.canvas_embed.weight)
-    torch.nn.init.normal_(gained.model.self_conditioning.mlp.down_proj.weight)
-    assert not torch.equal(gained(tokens, positions, AttentionSpec(), canvas_RQ=on_canvas), expected)
-    assert not torch.equal(gained(tokens, positions, AttentionSpec(), soft_RQD=soft), expected)
+    assert torch.equal(extended(tokens, positions, AttentionSpec(), canvas_RQ=on_canvas, soft_RQD=soft), expected)
+    torch.nn.init.normal_(extended.model.canvas_embed.weight)
+    torch.nn.init.normal_(extended.model.self_conditioning.mlp.down_proj.weight)
+    assert not torch.equal(extended(tokens, positions, AttentionSpec(), canvas_RQ=on_canvas), expected)
+    assert not torch.equal(extended(tokens, positions, AttentionSpec(), soft_RQD=soft), expected)
     nowhere, nothing = torch.zeros_like(on_canvas), torch.zeros_like(soft)
-    assert torch.equal(gained(tokens, positions, AttentionSpec(), canvas_RQ=nowhere, soft_RQD=nothing), expected)
+    assert torch.equal(extended(tokens, positions, AttentionSpec(), canvas_RQ=nowhere, soft_RQD=nothing), expected)
 
 
-def test_a_seed_decides_every_weight():
-    """Whatever torch's own generator did before; biases included."""
+def test_seed_determines_every_weight():
+    """Whatever the state of torch's global generator; biases included."""
     config = DecoderConfig(
         vocab_size=11,
         hidden_size=8,
@@ -217,7 +217,7 @@ def test_soft_embedding_is_the_mean_embedding(make_decoder: Callable[..., Decode
     torch.testing.assert_close(model.soft_embedding(probs), expected)
 
 
-def test_number_of_parameters(make_decoder: Callable[..., Decoder]):
+def test_number_of_parameters_equals_a_count_by_hand(make_decoder: Callable[..., Decoder]):
     """By hand: embedding, two blocks (q, k, v, o, MLP, two norms), final norm; an untied head adds an embedding."""
     block = 16 * 24 + 2 * 16 * 12 + 24 * 16 + 3 * 16 * 24 + 2 * 16
     assert make_decoder().num_parameters == 23 * 16 + 2 * block + 16
@@ -233,6 +233,6 @@ def test_number_of_parameters(make_decoder: Callable[..., Decoder]):
         ({"head_dim": 5}, "head_dim is 5; allowed: an even number"),
     ],
 )
-def test_sizes_that_make_no_decoder(make_decoder: Callable[..., Decoder], changes: dict[str, Any], message: str):
+def test_invalid_sizes_are_refused(make_decoder: Callable[..., Decoder], changes: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         make_decoder(**changes)

@@ -1,4 +1,4 @@
-"""Models for computing alone: what they give, and that they can be made ordinary again."""
+"""Fused layers and packed linears: their output is the same, and they can be restored."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
 
 
-def linear(num_inputs: int, num_outputs: int, *, bias: bool = False) -> nn.Linear:
+def make_linear(num_inputs: int, num_outputs: int, *, bias: bool = False) -> nn.Linear:
     torch.manual_seed(0)
     return nn.Linear(num_inputs, num_outputs, bias=bias)
 
 
-def test_linears_of_one_input_share_a_product_and_come_back():
-    one = nn.Module()
-    one.q_proj, one.k_proj, one.v_proj = (linear(8, size, bias=size == 4) for size in (16, 4, 4))
-    one.o_proj = linear(16, 8).double()
-    model = nn.Sequential(nn.Sequential(one), linear(8, 8))
+def test_linears_of_one_input_are_packed_and_restored():
+    attention = nn.Module()
+    attention.q_proj, attention.k_proj, attention.v_proj = (make_linear(8, size, bias=size == 4) for size in (16, 4, 4))
+    attention.o_proj = make_linear(16, 8).double()
+    model = nn.Sequential(nn.Sequential(attention), make_linear(8, 8))
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     x = torch.randn(2, 3, 8)
-    own = (one.q_proj, one.k_proj, one.v_proj)
-    expected = [each(x) for each in own]
+    linears = (attention.q_proj, attention.k_proj, attention.v_proj)
+    expected = [layer(x) for layer in linears]
     pack_linears(model)
-    packed = (one.q_proj, one.k_proj, one.v_proj)
-    assert all(isinstance(each, PackedLinear) for each in packed)
-    assert type(one.o_proj) is nn.Linear, "no float32"
-    assert type(model[1]) is nn.Linear, "a head is read as a matrix too"
+    packed = (attention.q_proj, attention.k_proj, attention.v_proj)
+    assert all(isinstance(layer, PackedLinear) for layer in packed)
+    assert type(attention.o_proj) is nn.Linear, "not float32"
+    assert type(model[1]) is nn.Linear, "a head is also used as a matrix"
     with torch.no_grad():
-        for found in (project(x, *packed), [each(x) for each in packed]):
-            for each, wanted in zip(found, expected, strict=True):
-                torch.testing.assert_close(each, wanted)
+        for found in (project(x, *packed), [layer(x) for layer in packed]):
+            for actual, reference in zip(found, expected, strict=True):
+                torch.testing.assert_close(actual, reference)
     unpack_linears(model)
-    assert one.k_proj.weight.requires_grad
+    assert attention.k_proj.weight.requires_grad
     assert all(torch.equal(tensor, weights[name]) for name, tensor in model.state_dict().items())
 
 
@@ -55,29 +55,29 @@ MOE = MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16)
         {"moe": MOE},
     ],
 )
-def test_a_fused_model_computes_what_it_did(make_decoder: Callable[..., Decoder], changes: dict[str, object]):
+def test_fused_model_equals_the_unfused_one(make_decoder: Callable[..., Decoder], changes: dict[str, object]):
     model = make_decoder(**changes)
     tokens = torch.randint(model.config.vocab_size, (1, 13))
-    given = (tokens, torch.arange(13).unsqueeze(0), AttentionSpec())
+    inputs = (tokens, torch.arange(13).unsqueeze(0), AttentionSpec())
     soft = torch.randn(1, 13, model.config.hidden_size) if model.self_conditions else None
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     with torch.inference_mode():
-        expected = model(*given, soft_RQD=soft)
+        expected = model(*inputs, soft_RQD=soft)
         fuse(model)
         fuse(model)
         fused = [isinstance(layer, FusedLayer) for layer in model.model.layers]
         assert fused == ["moe" not in changes] * 2
-        torch.testing.assert_close(model(*given, soft_RQD=soft), expected, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(model(*inputs, soft_RQD=soft), expected, atol=1e-4, rtol=1e-4)
     unfuse(model)
     after = model.state_dict()
     assert after.keys() == before.keys()
     assert all(torch.equal(after[name], before[name]) for name in before)
     assert all(getattr(module, "backend", TORCH) is TORCH for module in model.modules())
-    assert torch.equal(model(*given, soft_RQD=soft), expected)
-    model(*given, soft_RQD=soft).sum().backward()
+    assert torch.equal(model(*inputs, soft_RQD=soft), expected)
+    model(*inputs, soft_RQD=soft).sum().backward()
 
 
-def test_other_types_stay_as_they_are(make_decoder: Callable[..., Decoder]):
+def test_bfloat16_models_are_not_fused(make_decoder: Callable[..., Decoder]):
     model = make_decoder().to(torch.bfloat16)
     fuse(model)
     assert not any(isinstance(module, (FusedLayer, PackedLinear)) for module in model.modules())

@@ -21,13 +21,13 @@ from sfumato.models.layers import (
 # R rows, Q positions, H heads, E head dimension
 
 
-@pytest.fixture(params=["torch", "loops"])
+@pytest.fixture(params=["torch", "compiled"])
 def operations(request: pytest.FixtureRequest) -> Iterator[Backend]:
     with torch.no_grad():
         yield TORCH if request.param == "torch" else CompiledBackend()
 
 
-def test_rms_norm():
+def test_rms_norm_equals_its_formula():
     norm = RMSNorm(5, eps=0.1)
     with torch.no_grad():
         norm.weight.copy_(torch.arange(5.0))
@@ -36,7 +36,7 @@ def test_rms_norm():
     torch.testing.assert_close(norm(x), expected)
 
 
-def test_mlp():
+def test_mlp_equals_its_formula():
     mlp = MLP(3, 4)
     x = torch.randn(2, 3)
     gate, up, down = (layer.weight for layer in (mlp.gate_proj, mlp.up_proj, mlp.down_proj))
@@ -44,32 +44,35 @@ def test_mlp():
     torch.testing.assert_close(mlp(x), (inner * torch.sigmoid(inner) * (x @ up.T)) @ down.T)
 
 
-def test_rotary_turns_pairs_of_halves_by_position_times_frequency(operations: Backend):
-    """Half-split layout: element i turns with element i + E/2, as one complex number."""
+def test_rotary_rotates_halves_by_position_times_frequency(operations: Backend):
+    """Half-split layout: elements i and i + E/2 rotate as one complex number."""
     theta, size = 100.0, 6
     positions_RQ = torch.tensor([[0, 1, 7], [3, 300, 2]])
     x_RQHE = torch.randn(2, 3, 2, size)
-    turned = operations.rotate(x_RQHE, *RotaryEmbedding(rotary_frequencies(size, theta))(positions_RQ))
+    rotated = operations.rotate(x_RQHE, *RotaryEmbedding(rotary_frequencies(size, theta))(positions_RQ))
     frequencies = theta ** (-2 * torch.arange(size // 2, dtype=torch.float64) / size)
     angles = positions_RQ[..., None, None].double() * frequencies
     complex_x = torch.complex(*x_RQHE.double().chunk(2, dim=-1)) * torch.polar(torch.ones_like(angles), angles)
-    torch.testing.assert_close(turned.double(), torch.cat((complex_x.real, complex_x.imag), dim=-1), atol=2e-5, rtol=0)
+    torch.testing.assert_close(rotated.double(), torch.cat((complex_x.real, complex_x.imag), dim=-1), atol=2e-5, rtol=0)
 
 
 @pytest.mark.parametrize("shift", [1, 50])
-def test_rotary_scores_depend_on_distance_alone(shift: int, operations: Backend):
+def test_rotary_scores_depend_only_on_distance(shift: int, operations: Backend):
     rotary = RotaryEmbedding(rotary_frequencies(8, 10000.0))
     query, key = torch.randn(2, 1, 1, 1, 8)
 
     def score(at_query: int, at_key: int) -> float:
-        turned = [operations.rotate(x, *rotary(torch.tensor([[at]]))) for x, at in ((query, at_query), (key, at_key))]
-        return float((turned[0] * turned[1]).sum())
+        rotated = [
+            operations.rotate(x, *rotary(torch.tensor([[position]])))
+            for x, position in ((query, at_query), (key, at_key))
+        ]
+        return float((rotated[0] * rotated[1]).sum())
 
     assert score(9, 4) == pytest.approx(score(9 + shift, 4 + shift), abs=1e-4)
     assert score(9, 4) != pytest.approx(score(9, 5), abs=1e-3)
 
 
-def test_self_conditioning_starts_at_zero_and_zero_always_gives_zero():
+def test_self_conditioning_starts_at_zero_and_maps_zero_to_zero():
     block = SelfConditioning(4, 6, eps=1e-6)
     soft = torch.randn(2, 3, 4)
     assert not block(soft).any()
@@ -78,16 +81,16 @@ def test_self_conditioning_starts_at_zero_and_zero_always_gives_zero():
     assert not block(torch.zeros(2, 3, 4)).any()
 
 
-def test_a_head_may_be_rotated_in_part(operations: Backend):
+def test_heads_may_be_rotated_partially(operations: Backend):
     x = torch.randn(1, 4, 2, 8)
     part = RotaryEmbedding(rotary_frequencies(8, 100.0, fraction=0.5))(torch.arange(4)[None])
-    turned = operations.rotate(x, *part)
-    assert torch.equal(turned[..., 4:], x[..., 4:])
-    torch.testing.assert_close(turned[..., :4], operations.rotate(x[..., :4], *part))
+    rotated = operations.rotate(x, *part)
+    assert torch.equal(rotated[..., 4:], x[..., 4:])
+    torch.testing.assert_close(rotated[..., :4], operations.rotate(x[..., :4], *part))
     torch.testing.assert_close(part[0], RotaryEmbedding(rotary_frequencies(4, 100.0))(torch.arange(4)[None])[0])
 
 
-def test_scaling_llama3_stretches_long_wavelengths_alone():
+def test_llama3_scaling_stretches_only_long_wavelengths():
     scaling = RopeScaling(rope_type="llama3", factor=8.0, original_max_position_embeddings=100)
     plain = rotary_frequencies(64, 1e4)
     found = rotary_frequencies(64, 1e4, scaling=scaling)
@@ -101,6 +104,6 @@ def test_scaling_llama3_stretches_long_wavelengths_alone():
     assert ((found < plain) & (found > plain / 8))[between].all()
 
 
-def test_scaling_linear_divides_all_frequencies():
+def test_linear_scaling_divides_all_frequencies():
     scaling = RopeScaling(rope_type="linear", factor=4.0)
     torch.testing.assert_close(rotary_frequencies(6, 50.0, scaling=scaling), rotary_frequencies(6, 50.0) / 4)

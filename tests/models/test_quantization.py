@@ -1,4 +1,4 @@
-"""Weights in few bits: what they come back as, where they go, and that a model of them stays close."""
+"""Quantized weights: rounding error, memory, products, and the error of whole models."""
 
 from __future__ import annotations
 
@@ -37,117 +37,118 @@ from sfumato.spec import GenerationSpec
 MOE = {"moe": MoEConfig(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, num_shared_experts=1)}
 
 needs_integers = pytest.mark.skipif(
-    not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact products of integers"
+    not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact integer products"
 )
 
 
 @pytest.mark.parametrize(("bits", "group"), [(8, 0), (8, 16), (4, 0), (4, 16)])
-def test_a_weight_comes_back_within_half_a_level(bits: Any, group: int):
-    """Of 4 bits, whose ends may be cut off, within a level and a half."""
+def test_dequantized_weight_is_within_half_a_level(bits: Any, group: int):
+    """With 4 bits, which may clip the extremes, within a level and a half."""
     weight = (
         torch.randn(3, 5, 64, generator=torch.Generator().manual_seed(0))
         * torch.tensor([1e-3, 1.0, 50.0])[:, None, None]
     )
-    held = QuantizedWeight(weight.shape, Quantization(bits=bits, group=group), torch.float32)
-    held.put((), weight)
+    quantized = QuantizedWeight(weight.shape, Quantization(bits=bits, group=group), torch.float32)
+    quantized.put((), weight)
     size = group or (32 if bits == 4 else 64)
     low, high = (end.unsqueeze(-1) for end in weight.unflatten(-1, (-1, size)).aminmax(dim=-1))
     largest = 2 * torch.maximum(-low, high) if group == 0 and bits == 8 else high - low
-    error = (held.dequantized() - weight).unflatten(-1, (-1, size)).abs()
+    error = (quantized.dequantized() - weight).unflatten(-1, (-1, size)).abs()
     level = largest / (2**bits - (2 if group == 0 and bits == 8 else 1))
-    # Minimums are in float16.
+    # Minima are stored in float16.
     assert (error <= level * (0.5 if bits == 8 else 1.5) * 1.001 + 2**-11 * low.abs()).all()
     assert error.square().mean(-1, keepdim=True).lt(level.square() / 12 * 1.5).float().mean() > 0.95
-    assert torch.equal(held[1], held.dequantized()[1])
-    assert held.levels.element_size() * held.levels.numel() == weight.numel() * bits // 8
+    assert torch.equal(quantized[1], quantized.dequantized()[1])
+    assert quantized.levels.element_size() * quantized.levels.numel() == weight.numel() * bits // 8
 
 
 @pytest.mark.parametrize("kind", ["Q4_1", "Q4_0"])
 @pytest.mark.parametrize("size", [1e-6, 1.0])
-def test_weights_that_stand_on_levels_stay_as_they_are(kind: str, size: float):
-    """As llama.cpp's kinds of 4 bits have them: 32 weights of level * scale + minimum, or of (level - 8) * scale."""
+def test_weights_that_lie_on_levels_are_exact(kind: str, size: float):
+    """As in llama.cpp's 4-bit formats: groups of 32 weights of level * scale + minimum, or of (level - 8) * scale."""
     generator = torch.Generator().manual_seed(0)
     levels = torch.randint(0, 16, (40, 96), generator=generator).unflatten(1, (-1, 32))
     if kind == "Q4_1":
         levels[..., 0], levels[..., 1] = 0, 15
     else:
-        # Of the largest in size the level is 0; the other end is anywhere.
+        # The weight of largest magnitude has level 0; the other end may be anywhere.
         levels[..., 0] = 0
         levels[::2] = levels[::2].clamp_max(12)
     scale = (torch.rand(40, 3, 1, generator=generator) + 0.1).mul_(size).half().float()
     minimum = torch.randn(40, 3, 1, generator=generator).mul_(size).half().float() if kind == "Q4_1" else -8 * scale
     weight = (levels * scale + minimum).flatten(1)
-    held = QuantizedWeight(weight.shape, QUANTIZATIONS["w4a8"], torch.float32)
-    held.put((), weight)
-    error = (held.dequantized() - weight).unflatten(1, (-1, 32)).abs() / scale
+    quantized = QuantizedWeight(weight.shape, QUANTIZATIONS["w4a8"], torch.float32)
+    quantized.put((), weight)
+    error = (quantized.dequantized() - weight).unflatten(1, (-1, 32)).abs() / scale
     assert error.max() < (1e-5 if kind == "Q4_1" and size == 1.0 else 0.01)
 
 
-def test_levels_of_4_bits_are_searched_for():
-    """Whose squared error is less than that of 15 even steps from the least weight to the largest."""
+def test_4_bit_levels_minimize_the_squared_error():
+    """It is less than that of 15 even steps from the smallest weight to the largest."""
     weight = torch.randn(50, 64, generator=torch.Generator().manual_seed(0))
-    held = QuantizedWeight(weight.shape, QUANTIZATIONS["int4"], torch.float32)
-    held.put((), weight)
+    quantized = QuantizedWeight(weight.shape, QUANTIZATIONS["int4"], torch.float32)
+    quantized.put((), weight)
     groups = weight.unflatten(1, (-1, 32))
     low, high = (end.unsqueeze(-1) for end in groups.aminmax(dim=-1))
     step = (high - low) / 15
     even = (((groups - low) / step).round() * step + low).flatten(1)
-    error, of_even = ((found - weight).square().mean() for found in (held.dequantized(), even))
-    assert error < 0.9 * of_even
+    error, even_error = ((found - weight).square().mean() for found in (quantized.dequantized(), even))
+    assert error < 0.9 * even_error
 
 
-def test_a_row_of_zeros_stays_zero():
+def test_zero_rows_stay_zero():
     for quantization in (Quantization(), Quantization(bits=4), Quantization(group=2)):
-        held = QuantizedWeight(torch.Size([2, 4]), quantization, torch.float32)
-        held.put((), torch.tensor([[0.0, 0, 0, 0], [1, 2, 3, -4]]))
-        assert not held[0].any()
-        assert held[1].abs().max() == 4
+        quantized = QuantizedWeight(torch.Size([2, 4]), quantization, torch.float32)
+        quantized.put((), torch.tensor([[0.0, 0, 0, 0], [1, 2, 3, -4]]))
+        assert not quantized[0].any()
+        assert quantized[1].abs().max() == 4
 
 
-def test_parts_make_the_whole():
+def test_weights_can_be_stored_in_parts():
     weight = torch.randn(4, 6, 8)
-    whole, parts = (QuantizedWeight(weight.shape, Quantization(bits=4, group=8), torch.float32) for _ in range(2))
-    whole.put((), weight)
+    at_once, parts = (QuantizedWeight(weight.shape, Quantization(bits=4, group=8), torch.float32) for _ in range(2))
+    at_once.put((), weight)
     for expert in range(4):
         parts.put((expert, slice(None, 3)), weight[expert, :3])
         parts.put((expert, slice(3, None)), weight[expert, 3:])
-    assert torch.equal(whole.dequantized(), parts.dequantized())
+    assert torch.equal(at_once.dequantized(), parts.dequantized())
 
 
 @pytest.mark.parametrize(
-    ("quantization", "worst"),
+    ("quantization", "max_error"),
     [
         (Quantization(bits=8), 0.1),
         (Quantization(bits=8, group=16), 0.1),
         (Quantization(bits=4), 0.8),
         (QUANTIZATIONS["fp8"], 0.5),
     ],
-    ids=["8 bits", "8 bits in groups", "4 bits", "floats of 8 bits"],
+    ids=["8 bits", "8 bits in groups", "4 bits", "fp8"],
 )
 @pytest.mark.parametrize(
     "changes", [{}, {"attention_bias": True, "tie_word_embeddings": False}, MOE], ids=["plain", "biases", "experts"]
 )
-def test_a_model_in_few_bits_stays_close(
+def test_quantized_model_stays_close(
     make_decoder: Callable[..., Decoder],
     draw: Callable[..., list[int]],
     tmp_path: Path,
     quantization: Quantization,
-    worst: float,
+    max_error: float,
     changes: dict[str, Any],
 ):
-    """Relative to how much logits vary; embeddings, heads, routers and norms are what they were."""
+    """Relative to the spread of the logits; embeddings, heads, routers and norms are unchanged."""
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, **changes)
     save_checkpoint(tmp_path, model, GenerationSpec())
-    few = load_checkpoint(tmp_path, quantization=quantization).model
+    quantized = load_checkpoint(tmp_path, quantization=quantization).model
     tokens = torch.tensor([draw(20)])
     with torch.no_grad():
         expected, found = (
-            one.logits(one(tokens, torch.arange(20)[None], AttentionSpec(causal=True))) for one in (model, few)
+            decoder.logits(decoder(tokens, torch.arange(20)[None], AttentionSpec(causal=True)))
+            for decoder in (model, quantized)
         )
     error = (expected - found).std() / expected.std()
-    assert 0 < error < worst
-    assert torch.equal(few.embedding_VD, model.embedding_VD)
-    layer = few.model.layers[1]
+    assert 0 < error < max_error
+    assert torch.equal(quantized.embedding_VD, model.embedding_VD)
+    layer = quantized.model.layers[1]
     assert isinstance(layer.self_attn.q_proj, QuantizedLinear)
     if "moe" in changes:
         assert isinstance(layer.mlp.experts.down_proj, QuantizedWeight)
@@ -155,32 +156,34 @@ def test_a_model_in_few_bits_stays_close(
 
 
 @pytest.mark.parametrize("changes", [{}, {"tie_word_embeddings": False}, MOE], ids=["plain", "untied", "experts"])
-@pytest.mark.parametrize("way", [None, "int8", "int4"])
-def test_the_memory_of_weights_is_foreseen(make_decoder: Callable[..., Decoder], way: str | None, changes: Any):
-    """By a model that has none yet."""
+@pytest.mark.parametrize("scheme", [None, "int8", "int4"])
+def test_weight_memory_is_predicted(make_decoder: Callable[..., Decoder], scheme: str | None, changes: Any):
+    """From a model that has no weights yet."""
     sizes = {"hidden_size": 32, "head_dim": 8, "intermediate_size": 64, **changes}
-    quantization = None if way is None else QUANTIZATIONS[way]
+    quantization = None if scheme is None else QUANTIZATIONS[scheme]
     with torch.device("meta"):
-        foreseen = weight_bytes(Decoder(make_decoder(**sizes).config), quantization, 4)
+        predicted = weight_bytes(Decoder(make_decoder(**sizes).config), quantization, 4)
     model = make_decoder(**sizes)
     if quantization is not None:
         quantize_model(model, quantization)
-    held = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
-    tensors = [*model.parameters(), *(buffer for weight in held for buffer in weight.buffers())]
-    assert foreseen == sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    quantized = [module for module in model.modules() if isinstance(module, QuantizedWeight)]
+    tensors = [*model.parameters(), *(buffer for weight in quantized for buffer in weight.buffers())]
+    assert predicted == sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
 
-def test_tables_of_integers_are_memory_too(make_decoder: Callable[..., Decoder]):
+def test_weight_memory_includes_integer_tables(make_decoder: Callable[..., Decoder]):
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True)
     table = model.embedding_VD.numel()
     in_w8a8, in_int8, in_w4a8, in_int4 = (
-        weight_bytes(model, QUANTIZATIONS[way], 4) for way in ("w8a8", "int8", "w4a8", "int4")
+        weight_bytes(model, QUANTIZATIONS[scheme], 4) for scheme in ("w8a8", "int8", "w4a8", "int4")
     )
     last = [weight for name, weight in model.named_parameters() if ".layers.1." in name and weight.dim() == 2]
     as_floats = sum(3 * weight.numel() - 4 * len(weight) for weight in last)
     assert in_w8a8 == in_int8 + as_floats + 2 * table
-    # Half a byte and the row's, and of its group of 32 four bytes.
-    assert in_w4a8 == in_int4 + 2 * table + sum(4 * one.numel() - one.numel() // 2 - 8 * len(one) for one in last)
+    # Half a byte per weight, four bytes per row, and four for its group of 32.
+    assert in_w4a8 == in_int4 + 2 * table + sum(
+        4 * weight.numel() - weight.numel() // 2 - 8 * len(weight) for weight in last
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,90 +199,95 @@ def test_tables_of_integers_are_memory_too(make_decoder: Callable[..., Decoder])
         ({"arithmetic": "float8", "bits": 4}, "float8 arithmetic with bits 4 and group 0; allowed: bits 8 and group 0"),
     ],
 )
-def test_settings_that_are_refused(settings: dict[str, Any], message: str):
+def test_invalid_settings_are_refused(settings: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         Quantization(**settings)
 
 
-def test_an_odd_number_of_inputs_does_not_pack():
+def test_odd_numbers_of_inputs_cannot_be_packed():
     with pytest.raises(CheckpointError, match=r"shape \[2, 7\] cannot be stored in 4 bits"):
         QuantizedWeight(torch.Size([2, 7]), Quantization(bits=4), torch.float32)
 
 
-def hold(linears: list[torch.nn.Linear], way: str = "w8a8", smooth_I: Any = 1.0) -> list[QuantizedLinear]:
-    held = []
+def quantize_linears(
+    linears: list[torch.nn.Linear], scheme: str = "w8a8", smooth_I: Any = 1.0
+) -> list[QuantizedLinear]:
+    quantized = []
     for linear in linears:
-        weight = QuantizedWeight(linear.weight.shape, QUANTIZATIONS[way], torch.float32)
+        weight = QuantizedWeight(linear.weight.shape, QUANTIZATIONS[scheme], torch.float32)
         weight.put((), linear.weight.detach() * smooth_I)
-        held.append(QuantizedLinear(weight, linear.bias))
-    return held
+        quantized.append(QuantizedLinear(weight, linear.bias))
+    return quantized
 
 
 @needs_integers
 @pytest.mark.parametrize("biased", [False, True])
-def test_a_product_of_integers_is_that_of_floats_but_for_rounding(biased: bool):
+def test_integer_product_equals_the_float_product_up_to_rounding(biased: bool):
     torch.manual_seed(0)
     linears = [torch.nn.Linear(64, size, bias=biased) for size in (6, 3, 8)]
     x = torch.randn(2, 20, 64)
-    # One input is far larger than the others; smoothing hands a part of it on to the weights.
+    # One input is far larger than the others; smoothing moves part of it into the weights.
     x[..., 5] *= 100.0
     smooth_I = torch.ones(64)
     smooth_I[5] = 10.0
     with torch.no_grad():
         expected = [linear(x) for linear in linears]
-        rough, fine = (
-            IntegerProduct(hold(linears, smooth_I=scale_I), 1 / scale_I)(x) for scale_I in (torch.ones(64), smooth_I)
+        unsmoothed, smoothed = (
+            IntegerProduct(quantize_linears(linears, smooth_I=scale_I), 1 / scale_I)(x)
+            for scale_I in (torch.ones(64), smooth_I)
         )
-        finest = IntegerProduct(hold(linears, smooth_I=smooth_I), 1 / smooth_I, digits=2)
-        in_floats = [linear.weight.dequantized() * (1 / smooth_I) for linear in finest.linears]
+        two_digits = IntegerProduct(quantize_linears(linears, smooth_I=smooth_I), 1 / smooth_I, digits=2)
+        in_floats = [linear.weight.dequantized() * (1 / smooth_I) for linear in two_digits.linears]
         rounded = [
             torch.nn.functional.linear(x, weight, linear.bias)
-            for weight, linear in zip(in_floats, finest.linears, strict=True)
+            for weight, linear in zip(in_floats, two_digits.linears, strict=True)
         ]
-    assert [out.shape for out in fine] == [out.shape for out in expected]
+    assert [out.shape for out in smoothed] == [out.shape for out in expected]
 
     def error(found: Any, expected: Any) -> float:
         return float(torch.cat(found, -1).sub(torch.cat(expected, -1)).abs().mean())
 
-    assert error(fine, expected) < error(rough, expected) / 2
-    assert error(fine, expected) < 0.03
-    # With two digits an eighth of what rounding inputs does is left, and what rounding weights does.
+    assert error(smoothed, expected) < error(unsmoothed, expected) / 2
+    assert error(smoothed, expected) < 0.03
+    # Two digits leave an eighth of the error of rounding the inputs, besides that of rounding the weights.
     with torch.no_grad():
-        assert error(finest(x), rounded) < error(fine, rounded) / 6
+        assert error(two_digits(x), rounded) < error(smoothed, rounded) / 6
 
 
 @pytest.mark.parametrize("biased", [False, True])
-def test_a_product_of_floats_of_eight_bits_is_that_of_floats_but_for_rounding(biased: bool):
+def test_fp8_product_equals_the_float_product_up_to_rounding(biased: bool):
     torch.manual_seed(0)
     linears = [torch.nn.Linear(64, size, bias=biased) for size in (16, 32)]
     x = torch.randn(2, 20, 64)
-    # One input is far larger than the others, which stay as exact as they were.
+    # One input is far larger than the others, which stay as exact as before.
     x[..., 5] *= 100.0
     with torch.no_grad():
         expected = torch.cat([linear(x) for linear in linears], -1)
-        product = Float8Product(hold(linears, "fp8"))
+        product = Float8Product(quantize_linears(linears, "fp8"))
         found = torch.cat(product(x), -1)
         rounded = torch.cat([linear(x) for linear in product.linears], -1)
         assert not product(x[:, :0])[1].numel()
-    # The weights alone are rounded there.
+    # Only the weights are rounded in the first.
     errors = [float((out - expected).abs().mean()) for out in (rounded, found)]
     assert 0 < errors[0] < errors[1] < 0.06 * float(expected.abs().mean())
 
 
-def test_experts_of_floats_of_eight_bits_multiply_them():
+def test_fp8_experts_equal_products_of_rounded_inputs():
     generator = torch.Generator().manual_seed(0)
     weight_XOI, x_MI = torch.randn(4, 32, 16, generator=generator), torch.randn(10, 16, generator=generator)
-    held = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], torch.float32)
-    held.put((), weight_XOI)
-    # One has no rows.
+    quantized = QuantizedWeight(weight_XOI.shape, QUANTIZATIONS["fp8"], torch.float32)
+    quantized.put((), weight_XOI)
+    # One expert has no rows.
     end_X = torch.tensor([3, 3, 9, 10], dtype=torch.int32)
     levels, scale = TORCH.quantize_float8(x_MI)
     rounded_MI = levels.float() * scale[:, None]
-    expected = torch.cat([rounded_MI[a:b] @ held[i].T for i, (a, b) in enumerate([(0, 3), (3, 3), (3, 9), (9, 10)])])
-    torch.testing.assert_close(grouped_product(x_MI, held, end_X), expected, rtol=1e-4, atol=1e-4)
+    expected = torch.cat(
+        [rounded_MI[a:b] @ quantized[i].T for i, (a, b) in enumerate([(0, 3), (3, 3), (3, 9), (9, 10)])]
+    )
+    torch.testing.assert_close(grouped_product(x_MI, quantized, end_X), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_matrices_that_a_gpu_does_not_multiply_stay_floats(make_decoder: Callable[..., Decoder]):
+def test_matrices_of_unsupported_shape_stay_float(make_decoder: Callable[..., Decoder]):
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=40)
     quantize_model(model, QUANTIZATIONS["fp8"])
     layer = model.model.layers[-1]
@@ -289,21 +297,21 @@ def test_matrices_that_a_gpu_does_not_multiply_stay_floats(make_decoder: Callabl
 
 
 @pytest.mark.parametrize("digits", [1, 2])
-def test_linears_of_one_input_are_one_product_and_alone_its_parts(digits: int):
+def test_linears_of_one_input_share_a_product(digits: int):
     torch.manual_seed(0)
-    held = hold([torch.nn.Linear(16, size) for size in (6, 3)])
-    alone = [linear.weight.dequantized() for linear in held]
-    product = IntegerProduct(held, torch.ones(16), digits)
-    for linear in held:
+    quantized = quantize_linears([torch.nn.Linear(16, size) for size in (6, 3)])
+    alone = [linear.weight.dequantized() for linear in quantized]
+    product = IntegerProduct(quantized, torch.ones(16), digits)
+    for linear in quantized:
         linear.product = product
     x = torch.randn(1, 18, 16)
-    together = project(x, *held)
-    assert all(torch.equal(linear(x), out) for linear, out in zip(held, together, strict=True))
-    assert torch.equal(project(x, held[1])[0], together[1])
-    # Who shares a product holds nothing of its own, and gives what was held.
-    assert not any(linear.weight.levels.numel() for linear in held)
+    together = project(x, *quantized)
+    assert all(torch.equal(linear(x), out) for linear, out in zip(quantized, together, strict=True))
+    assert torch.equal(project(x, quantized[1])[0], together[1])
+    # Linears that share a product store no weights of their own, and still return them.
+    assert not any(linear.weight.levels.numel() for linear in quantized)
     assert product.matrix.levels.shape == (9, 16)
-    weights = [linear.weight.dequantized() for linear in held]
+    weights = [linear.weight.dequantized() for linear in quantized]
     assert all(torch.equal(weight, before) for weight, before in zip(weights, alone, strict=True))
 
 
@@ -312,7 +320,7 @@ def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     if request.param == "ordered" and isinstance(
         integers.integer_matrix(torch.ones(1, 1).char()), integers.IntegerMatrix
     ):
-        pytest.skip("this CPU has no order of its own")
+        pytest.skip("this CPU has no matrix layout of its own")
     if request.param == "plain":
         monkeypatch.setattr(
             integers, "integer_matrix", lambda levels, groups=None, means=False: integers.IntegerMatrix(levels, groups)
@@ -321,13 +329,13 @@ def matrices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_integers
 @pytest.mark.usefixtures("matrices")
-@pytest.mark.parametrize(("way", "worst"), [("w8a8", 0.2), ("w4a8", 0.6)])
-def test_integers_and_who_shares_an_input(
-    make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]], way: str, worst: float
+@pytest.mark.parametrize(("scheme", "max_error"), [("w8a8", 0.2), ("w4a8", 0.6)])
+def test_integer_model_stays_close_and_shares_products(
+    make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]], scheme: str, max_error: float
 ):
     model = make_decoder(hidden_size=32, head_dim=8, intermediate_size=32, self_conditioning=True, attention_bias=True)
     exact = copy.deepcopy(model)
-    quantize_model(model, QUANTIZATIONS[way])
+    quantize_model(model, QUANTIZATIONS[scheme])
     attention, mlp = model.model.layers[0].self_attn, model.model.layers[0].mlp
     assert not isinstance(model.model.layers[-1].mlp.up_proj, QuantizedLinear)
     assert attention.q_proj.product.linears == (attention.q_proj, attention.k_proj, attention.v_proj)
@@ -335,21 +343,24 @@ def test_integers_and_who_shares_an_input(
     assert mlp.down_proj.product.linears == (mlp.down_proj,)
     tokens = torch.tensor([draw(24)])
     with torch.no_grad():
-        logits = [one.logits(one(tokens, torch.arange(24)[None], AttentionSpec(causal=True))) for one in (exact, model)]
-        assert 0 < (logits[0] - logits[1]).std() / logits[0].std() < worst
+        logits = [
+            decoder.logits(decoder(tokens, torch.arange(24)[None], AttentionSpec(causal=True)))
+            for decoder in (exact, model)
+        ]
+        assert 0 < (logits[0] - logits[1]).std() / logits[0].std() < max_error
         probs = torch.rand(1, 24, model.config.vocab_size) ** 8
         probs /= probs.sum(-1, keepdim=True)
-        means = [one.soft_embedding(probs) for one in (exact, model)]
+        means = [decoder.soft_embedding(probs) for decoder in (exact, model)]
     assert 0 < (means[0] - means[1]).abs().max() < 0.02 * means[0].abs().max()
 
 
 @needs_integers
 @pytest.mark.usefixtures("matrices")
-@pytest.mark.parametrize(("bits", "worst"), [(8, 0.03), (4, 0.2)])
-def test_experts_multiply_integers(
-    make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]], bits: Any, worst: float
+@pytest.mark.parametrize(("bits", "max_error"), [(8, 0.03), (4, 0.2)])
+def test_integer_experts_stay_close(
+    make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]], bits: Any, max_error: float
 ):
-    """One was asked for nothing by the sample; and of the last layer, only linears stay as they are."""
+    """The sample routes nothing to one expert; in the last layer, only the linears stay float."""
     moe = dataclasses.replace(MOE["moe"], score_function="sigmoid")
     model = make_decoder(hidden_size=32, head_dim=8, moe=moe)
     experts = model.model.layers[0].mlp.experts
@@ -365,9 +376,9 @@ def test_experts_multiply_integers(
     x_ND, weights_NK = torch.randn(30, 32, generator=generator), torch.rand(30, 2, generator=generator)
     experts_NK = torch.rand(30, 4, generator=generator).argsort(1)[:, :2]
     with torch.no_grad():
-        expected_ND, found_ND = (one(x_ND, experts_NK, weights_NK) for one in (exact, experts))
-    assert 0 < (found_ND - expected_ND).std() / expected_ND.std() < worst
-    # Who reads floats of it reads what is multiplied.
+        expected_ND, found_ND = (layer(x_ND, experts_NK, weights_NK) for layer in (exact, experts))
+    assert 0 < (found_ND - expected_ND).std() / expected_ND.std() < max_error
+    # The dequantized weights are those that are multiplied.
     rounded = TORCH.quantize(x_ND, Rounding(experts.gate_up_proj.product.unsmooth_I))
     counts = [14, 0, 15, 1]
     multiplied_NI = grouped_product(x_ND, experts.gate_up_proj, torch.tensor(counts).cumsum(0).int())
@@ -376,13 +387,13 @@ def test_experts_multiply_integers(
     torch.testing.assert_close(multiplied_NI, torch.cat(read_NI), rtol=1e-4, atol=1e-4)
 
 
-def test_a_cpu_whose_products_overflow_multiplies_floats(
+def test_float_products_replace_overflowing_integer_products(
     make_decoder: Callable[..., Decoder],
     draw: Callable[..., list[int]],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ):
-    """It computes what weights in 8 bits alone do."""
+    """The result is that of 8-bit weights with float arithmetic."""
     tokens, found = torch.tensor([draw(24)]), []
     for exact, name in ((True, "int8"), (False, "w8a8")):
         monkeypatch.setattr(quantize, "multiplies_integers", lambda device, exact=exact: exact)
@@ -399,10 +410,10 @@ def test_a_cpu_whose_products_overflow_multiplies_floats(
 @needs_integers
 @pytest.mark.usefixtures("matrices")
 @pytest.mark.parametrize("cap", [None, 2.0])
-def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
+def test_best_logit_of_an_integer_table_is_exact(cap: float | None):
     generator = torch.Generator().manual_seed(0)
     weight_VD, x_ND = torch.randn(3000, 64, generator=generator), torch.randn(9, 64, generator=generator)
-    # Two rows so near each other that rounding them may turn them around.
+    # Two rows so close to each other that rounding may swap their order.
     weight_VD[7] = weight_VD[8] + 1e-4
     x_ND[0] = weight_VD[8]
     exact_NV = x_ND @ weight_VD.T
@@ -419,7 +430,7 @@ def test_of_a_table_of_integers_the_best_logit_is_exact(cap: float | None):
 
 @needs_integers
 @pytest.mark.usefixtures("matrices")
-def test_sums_of_digits_are_the_same_in_torch_and_in_loops():
+def test_integer_table_means_are_the_same_in_torch_and_compiled():
     generator = torch.Generator().manual_seed(0)
     weight_VD = torch.randn(700, 24, generator=generator) * torch.rand(700, 1, generator=generator)
     probs_NV = torch.rand(5, 700, generator=generator) ** 20

@@ -22,8 +22,7 @@ PROCESSES: dict[str, Process] = {
 
 
 class HashDenoiser:
-    """Logits scrambled from the row's valid tokens: any change of any of them changes all. Integer
-    arithmetic."""
+    """Logits hashed from the row's valid tokens in integer arithmetic: changing any token changes them all."""
 
     def __init__(self, vocab_size: int, scale: float = 6.0) -> None:
         self.vocab_size = vocab_size
@@ -48,8 +47,7 @@ class HashDenoiser:
 
 
 class ScriptedDenoiser:
-    """The same answer for every row: the n-th call reads script[n], tokens by position, with the same
-    certainty."""
+    """The same prediction for every row: the n-th call predicts the tokens of script[n], with the same certainty."""
 
     def __init__(self, vocab_size: int, script: Sequence[Sequence[int]], certainty: float = 20.0) -> None:
         self.vocab_size = vocab_size
@@ -60,10 +58,10 @@ class ScriptedDenoiser:
     def __call__(
         self, tokens_RL: Tensor, soft_RLD: Tensor | None, valid_RL: Tensor, index_N: Tensor, *rest: Any
     ) -> Tensor:
-        answer_L = torch.tensor(self.script[min(self.calls, len(self.script) - 1)])
+        predicted_L = torch.tensor(self.script[min(self.calls, len(self.script) - 1)])
         self.calls += 1
-        answer_LV = torch.nn.functional.one_hot(answer_L, self.vocab_size).float() * self.certainty
-        return answer_LV.expand(tokens_RL.shape[0], -1, -1).flatten(0, 1)[index_N]
+        logits_LV = torch.nn.functional.one_hot(predicted_L, self.vocab_size).float() * self.certainty
+        return logits_LV.expand(tokens_RL.shape[0], -1, -1).flatten(0, 1)[index_N]
 
     def soft_embedding(self, probs_RLV: Tensor) -> Tensor:
         raise AssertionError("no self-conditioning here")
@@ -73,7 +71,7 @@ class ScriptedDenoiser:
 
 
 class FixedDenoiser:
-    """Always these logits, for every row and position."""
+    """The same logits for every row and position."""
 
     def __init__(self, logits_V: Tensor) -> None:
         self.logits_V = logits_V

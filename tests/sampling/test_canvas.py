@@ -26,7 +26,7 @@ def assert_same(one: CanvasBatch, other: CanvasBatch) -> None:
     assert one.settings.configs == other.settings.configs
 
 
-def test_generation_starts_from_the_noise_of_t_1(process: Process) -> None:
+def test_generation_starts_from_pure_noise(process: Process) -> None:
     batch = noise_canvases(process, [4000], seeds=[5], config=CONFIG)
     counts_K = torch.bincount(batch.tokens_RL[0], minlength=process.vocab_size)
     if process.mask_id is None:
@@ -39,7 +39,7 @@ def test_generation_starts_from_the_noise_of_t_1(process: Process) -> None:
     assert batch.noise_level(batch.step_R).tolist() == [1.0]
 
 
-def test_editing_keeps_alpha_of_the_text_and_all_that_is_frozen(process: Process) -> None:
+def test_editing_keeps_alpha_of_the_free_and_all_frozen_tokens(process: Process) -> None:
     length, level = 4000, 0.4
     frozen = [position % 4 == 0 for position in range(length)]
     batch = CanvasBatch.from_tokens(
@@ -54,14 +54,14 @@ def test_editing_keeps_alpha_of_the_text_and_all_that_is_frozen(process: Process
     assert batch.noise_level(torch.tensor([0, 24, 48, 60])).tolist() == pytest.approx([0.4, 0.2, 0.0, 0.0])
 
 
-def test_infilling_leaves_nothing_of_the_free_text(mask_process: Process) -> None:
+def test_infilling_masks_all_free_tokens(mask_process: Process) -> None:
     batch = CanvasBatch.from_tokens(
         mask_process, [[5, 4, 3, 1]], seeds=[0], config=CONFIG, frozen=[[True, False, False, True]]
     )
     assert batch.tokens_RL.tolist() == [[5, 2, 2, 1]]
 
 
-def test_a_canvas_starts_the_same_alone_and_among_others(process: Process) -> None:
+def test_initial_canvas_does_not_depend_on_the_batch(process: Process) -> None:
     tokens = [[3] * length for length in (3, 9, 1, 6)]
     options: dict[str, Any] = {"config": CONFIG, "noise_level": 0.7}
     batch = CanvasBatch.from_tokens(process, tokens, seeds=[7, 8, 9, 2**63 - 1], canvas=[0, 1, 2, 3], **options)
@@ -73,7 +73,7 @@ def test_a_canvas_starts_the_same_alone_and_among_others(process: Process) -> No
     assert torch.equal(batch.valid_RL.sum(-1), torch.tensor([3, 9, 1, 6]))
 
 
-def test_rows_can_be_taken_out_and_put_together(uniform_process: Process) -> None:
+def test_rows_can_be_selected_and_concatenated(uniform_process: Process) -> None:
     lengths, seeds = [3, 5, 2], [1, 2, 3]
     configs = [sampler_config(steps=steps) for steps in (4, 5, 6)]
     batch = noise_canvases(uniform_process, lengths, seeds=seeds, config=configs)
@@ -86,7 +86,7 @@ def test_rows_can_be_taken_out_and_put_together(uniform_process: Process) -> Non
     assert len(batch.select([])) == 0
 
 
-def test_a_row_without_soft_embedding_joins_with_zeros(uniform_process: Process) -> None:
+def test_missing_soft_embeddings_are_concatenated_as_zeros(uniform_process: Process) -> None:
     first = noise_canvases(uniform_process, [2], seeds=[1], config=CONFIG)
     carried = dataclasses.replace(first, soft_RLD=torch.ones(1, 2, 3))
     fresh = noise_canvases(uniform_process, [4], seeds=[2], config=CONFIG)
@@ -97,7 +97,7 @@ def test_a_row_without_soft_embedding_joins_with_zeros(uniform_process: Process)
     assert CanvasBatch.concatenate([first, fresh]).soft_RLD is None
 
 
-def test_a_canvas_without_free_positions_is_done(uniform_process: Process) -> None:
+def test_canvas_without_free_positions_is_done(uniform_process: Process) -> None:
     batch = CanvasBatch.from_tokens(
         uniform_process, [[1, 2], [1]], seeds=[0, 0], config=CONFIG, frozen=[[True, True], [False]]
     )
@@ -112,14 +112,14 @@ def test_a_canvas_without_free_positions_is_done(uniform_process: Process) -> No
         ({"config": [CONFIG] * 3}, "config has 3 entries; allowed: one per canvas, here 2"),
     ],
 )
-def test_an_argument_has_one_entry_per_row(uniform_process: Process, changes: dict[str, Any], message: str) -> None:
+def test_arguments_need_one_entry_per_row(uniform_process: Process, changes: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"tokens": [[1, 2], [3]], "seeds": [0, 1], "config": CONFIG}
     with pytest.raises(RequestError, match=message):
         CanvasBatch.from_tokens(uniform_process, **(arguments | changes))
 
 
-def test_trimming_and_putting_back(uniform_process: Process) -> None:
-    """What no row needs is cut; a selection that has gone on takes its rows' places again."""
+def test_trim_and_put(uniform_process: Process) -> None:
+    """Columns that no row needs are cut; an advanced selection replaces its rows."""
     config = sampler_config(steps=4)
     batch = noise_canvases(uniform_process, [3, 9, 5], seeds=[0, 1, 2], config=config)
     short = batch.select([0, 2]).trim()

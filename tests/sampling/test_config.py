@@ -38,7 +38,7 @@ from sfumato.sampling.samplers.ranking import Margin
         ("top_p", 1.1, "more than 0, at most 1"),
     ],
 )
-def test_a_value_out_of_range_is_refused_with_field_value_and_range(field: str, value: Any, allowed: str) -> None:
+def test_refusals_name_the_field_value_and_range(field: str, value: Any, allowed: str) -> None:
     names = {"corrector_k": "predictor-corrector", "threshold": "threshold", "remask": "remdm"}
     with pytest.raises(RequestError) as refusal:
         sampler_config(name=names.get(field, "entropy"), **{field: value})
@@ -47,7 +47,7 @@ def test_a_value_out_of_range_is_refused_with_field_value_and_range(field: str, 
     assert allowed in message
 
 
-def test_unknown_names_are_refused_with_the_nearest() -> None:
+def test_unknown_names_are_refused_with_a_suggestion() -> None:
     with pytest.raises(RequestError, match="unknown sampler 'entrpy'; did you mean 'entropy'"):
         sampler_config(name="entrpy")
     with pytest.raises(RequestError, match="unknown remask_schedule 'caps'; did you mean 'cap'"):
@@ -67,7 +67,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         *[(name, MaskProcess(4, 3), False) for name in ("entropy", "threshold", "margin", "ancestral")],
     ],
 )
-def test_a_sampler_is_refused_under_noise_it_cannot_carry(name: Any, process: Process, refused: bool) -> None:
+def test_samplers_are_refused_under_unsupported_noise(name: Any, process: Process, refused: bool) -> None:
     config = sampler_config(name=name)
     if refused:
         with pytest.raises(RequestError, match=f"sampler '{name}' .* allowed: models with .* Under"):
@@ -76,8 +76,8 @@ def test_a_sampler_is_refused_under_noise_it_cannot_carry(name: Any, process: Pr
         config.check(process)
 
 
-def test_rows_keep_their_own_settings_through_select_and_concatenate() -> None:
-    # 1 is a whole number on purpose: its column must stay float beside 0.5.
+def test_row_settings_survive_select_and_concatenate() -> None:
+    # The integer 1 is on purpose: its column must stay float beside 0.5.
     configs = [sampler_config(name=name, stop_entropy=1, steps=3 + i) for i, name in enumerate(SAMPLERS)]
     settings = RowSettings.from_configs(configs)
     other = RowSettings.from_configs([sampler_config(name="remdm", stop_entropy=0.5, remask_schedule="rescale")])
@@ -94,7 +94,7 @@ def test_rows_are_grouped_by_sampler_and_its_settings() -> None:
     assert sampler == wide.sampler
     assert rows is None
     groups = RowSettings.from_configs([wide, narrow, wide, sampler_config(name="margin")]).groups
-    found = {one: rows.tolist() for one, rows in groups if rows is not None}
+    found = {sampler: rows.tolist() for sampler, rows in groups if rows is not None}
     assert found == {wide.sampler: [0, 2], narrow.sampler: [1], Margin(): [3]}
 
 
@@ -105,7 +105,7 @@ def test_settings_of_another_sampler_are_refused_by_name() -> None:
         sampler_config(entropy_bond=0.2)
 
 
-def test_a_table_changes_a_config_and_another_sampler_starts_from_its_own_defaults() -> None:
+def test_overrides_keep_the_base_and_another_sampler_its_defaults() -> None:
     base = SamplerConfig.of({"name": "entropy", "entropy_bound": 0.3, "steps": 9})
     assert SamplerConfig.of({"steps": 5}, base) == SamplerConfig(sampler=Entropy(entropy_bound=0.3), steps=5)
     assert SamplerConfig.of({"name": "margin"}, base) == SamplerConfig(sampler=Margin(), steps=9)

@@ -1,5 +1,5 @@
-"""With an exact denoiser the samplers must return the data's own distribution; no other test sees a wrong
-kernel."""
+"""With an exact denoiser, samplers must reproduce the distribution of the data; no other test notices a wrong
+transition kernel."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def total_variation(frequencies: Tensor, probs: Tensor) -> float:
 
 @pytest.mark.parametrize(("noise", "name", "settings"), CASES)
 @pytest.mark.parametrize("steps", [1, 2, 7])
-def test_one_free_token_has_the_distribution_of_the_data_after_any_number_of_steps(
+def test_single_token_follows_the_data_after_any_number_of_steps(
     noise: str, name: Any, settings: dict[str, Any], steps: int
 ) -> None:
     num_rows = 10_000
@@ -113,17 +113,17 @@ def test_one_free_token_has_the_distribution_of_the_data_after_any_number_of_ste
 
 @pytest.mark.parametrize("name", ["entropy", "threshold", "margin", "ancestral"])
 @pytest.mark.parametrize("noise", ORDINARY)
-def test_a_canvas_of_one_position_is_sampled_in_one_step(noise: str, name: Any) -> None:
+def test_canvas_of_one_position_is_sampled_in_one_step(noise: str, name: Any) -> None:
     num_rows = 10_000
     frequencies = sample(noise, SINGLE, 1, num_rows, name=name)
     assert chi_square(frequencies, SINGLE, num_rows) < LIMIT_2
 
 
 @pytest.mark.parametrize("steps", [2, 5, 20])
-def test_two_tokens_under_mask_noise_miss_the_joint_exactly_when_they_appear_together(steps: int) -> None:
+def test_masked_tokens_are_independent_only_within_a_step(steps: int) -> None:
     num_rows = 10_000
     frequencies = sample("mask", JOINT, steps, num_rows, name="ancestral")
-    # Log-linear noise opens each token at a step drawn evenly from all; in the same one, they are
+    # Log-linear noise reveals each token at a uniformly drawn step; tokens of the same step are
     # independent.
     independent = JOINT.sum(1, keepdim=True) * JOINT.sum(0, keepdim=True)
     expected = JOINT * (1 - 1 / steps) + independent / steps
@@ -131,13 +131,13 @@ def test_two_tokens_under_mask_noise_miss_the_joint_exactly_when_they_appear_tog
 
 
 @pytest.mark.parametrize(("noise", "name", "settings"), [case for case in CASES if case[1] != "predictor-corrector"])
-def test_two_tokens_approach_the_joint_with_more_steps(noise: str, name: Any, settings: dict[str, Any]) -> None:
+def test_joint_distribution_is_approached_with_more_steps(noise: str, name: Any, settings: dict[str, Any]) -> None:
     far, near = (total_variation(sample(noise, JOINT, steps, 2_500, name=name, **settings), JOINT) for steps in (2, 32))
     assert near < 0.07
     assert near < far / 5
 
 
-def test_a_corrected_token_does_not_depend_on_what_stood_there() -> None:
+def test_corrected_token_does_not_depend_on_the_previous_one() -> None:
     process, num_rows, steps = UniformProcess(3), 30_000, 4
     config = sampler_config(name="predictor-corrector", corrector_k=1, steps=steps, adaptive=False)
     batch = CanvasBatch.from_tokens(
@@ -153,8 +153,8 @@ def test_a_corrected_token_does_not_depend_on_what_stood_there() -> None:
         assert chi_square(torch.bincount(drawn, minlength=3) / len(drawn), expected_K, len(drawn)) < LIMIT_2
 
 
-def test_the_corrector_repairs_what_few_steps_get_wrong() -> None:
-    # The expected probability of a canvas, under the data, tells canvases that fit from canvases that do not.
+def test_corrector_improves_samples_of_few_steps() -> None:
+    # The mean probability of the canvases under the data measures how well they fit it.
     plain, corrected = (
         float((sample("uniform", JOINT, 4, 20_000, name="predictor-corrector", corrector_k=k) * JOINT).sum())
         for k in (0, 1)

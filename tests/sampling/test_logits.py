@@ -19,18 +19,18 @@ from sfumato.sampling.logits import LogitsReader, Statistics
 LOGITS_RLV = 3 * torch.randn(3, 5, 11, generator=torch.Generator().manual_seed(0))
 
 
-class _Own:
+class _Setup:
     backend: Backend = TORCH
     num_draws = 4096
 
 
-@pytest.fixture(params=["torch", "loops", "kernels"], autouse=True)
-def own(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {"torch": lambda: TORCH, "loops": CompiledBackend, "kernels": lambda: TritonBackend(torch.float32)}
-    monkeypatch.setattr(_Own, "backend", made[request.param]())
-    if request.param == "kernels":
-        # Interpreted, row by row.
-        monkeypatch.setattr(_Own, "num_draws", 128)
+@pytest.fixture(params=["torch", "compiled", "triton"], autouse=True)
+def select_backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"torch": lambda: TORCH, "compiled": CompiledBackend, "triton": lambda: TritonBackend(torch.float32)}
+    monkeypatch.setattr(_Setup, "backend", made[request.param]())
+    if request.param == "triton":
+        # The interpreter is slow.
+        monkeypatch.setattr(_Setup, "num_draws", 128)
 
 
 @torch.no_grad()
@@ -44,7 +44,7 @@ def read(logits_RLV: Tensor, u_RL: Tensor | None = None, soft: Any = None, **cha
         "cut": None,
         "mask_id": None,
         "banned": None,
-        "backend": _Own.backend,
+        "backend": _Setup.backend,
     }
     fields |= changes
     reader = LogitsReader(index_N=fields["open_RL"].flatten().nonzero().squeeze(-1), **fields)
@@ -85,8 +85,8 @@ def test_statistics_agree_with_float64(temperature: float) -> None:
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 2.0])
 def test_draws_follow_the_tempered_distribution(temperature: float) -> None:
-    shares_V = frequencies(LOGITS_RLV[0, 0], _Own.num_draws, temperature_R=torch.tensor([temperature]))
-    np.testing.assert_allclose(shares_V, softmax(LOGITS_RLV[0, 0] / temperature), atol=1 / _Own.num_draws)
+    shares_V = frequencies(LOGITS_RLV[0, 0], _Setup.num_draws, temperature_R=torch.tensor([temperature]))
+    np.testing.assert_allclose(shares_V, softmax(LOGITS_RLV[0, 0] / temperature), atol=1 / _Setup.num_draws)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1e-30])
@@ -106,7 +106,7 @@ def test_greedy_rows_take_the_argmax() -> None:
     assert greedy_R.tolist() == [True, False, True]
 
 
-def test_top_p_keeps_the_smallest_set_that_holds_it() -> None:
+def test_top_p_keeps_the_smallest_sufficient_set() -> None:
     logits_V = torch.tensor([0.05, 0.4, 0.15, 0.3, 0.1]).log()
     # 0.4 + 0.3 reaches 0.7 only with the third token, for float32 puts the sum a hair below; 0.69 needs two.
     shares_V = frequencies(logits_V, cut=cut([0.69]))
@@ -116,7 +116,7 @@ def test_top_p_keeps_the_smallest_set_that_holds_it() -> None:
     assert frequencies(logits_V, cut=cut([1e-6])).tolist() == [0, 1, 0, 0, 0]
 
 
-def test_top_k_keeps_that_many_and_top_p_counts_among_them() -> None:
+def test_top_p_applies_within_top_k() -> None:
     logits_V = torch.tensor([0.1, 0.4, 0.2, 0.05, 0.25]).log()
     torch.testing.assert_close(
         frequencies(logits_V, cut=cut([1.0], [2])), torch.tensor([0, 0.4, 0, 0, 0.25]) / 0.65, atol=1e-3, rtol=0
@@ -126,7 +126,7 @@ def test_top_k_keeps_that_many_and_top_p_counts_among_them() -> None:
     assert (frequencies(logits_V, cut=cut([0.6], [0])) > 0).tolist() == [False, True, False, False, True]
 
 
-def test_top_p_of_one_row_leaves_the_others_alone() -> None:
+def test_top_p_applies_per_row() -> None:
     u_RL = torch.rand(3, 5, generator=torch.Generator().manual_seed(1))
     plain, _ = read(LOGITS_RLV, u_RL)
     mixed, _ = read(LOGITS_RLV, u_RL, cut=cut([1.0, 0.2, 1.0]))
@@ -136,8 +136,8 @@ def test_top_p_of_one_row_leaves_the_others_alone() -> None:
     torch.testing.assert_close(mixed.entropy_RL[1], plain.entropy_RL[1])
 
 
-def test_the_largest_uniform_never_draws_a_token_without_probability() -> None:
-    num = _Own.num_draws // 2
+def test_tokens_without_probability_are_never_drawn() -> None:
+    num = _Setup.num_draws // 2
     logits_RLV = torch.full((1, num, 8), -math.inf)
     logits_RLV[..., 1:4] = torch.randn(1, num, 3, generator=torch.Generator().manual_seed(2))
     for u in (0.0, 1 - 2**-24):
@@ -159,30 +159,30 @@ def test_banned_tokens_and_the_mask_are_neither_drawn_nor_drafted() -> None:
     assert torch.equal(by_row.entropy_RL[1], unbanned.entropy_RL[1])
 
 
-def test_positions_that_are_not_open_have_their_token_with_certainty() -> None:
-    """And the others read as they do when all are open."""
+def test_closed_positions_keep_their_token_with_certainty() -> None:
+    """The others are as when all are open."""
     open_RL = torch.ones(3, 5, dtype=torch.bool)
     open_RL[1, 2] = open_RL[0, 0] = False
     banned = torch.arange(11) > 8
     settings: dict[str, Any] = {"tokens_RL": torch.full((3, 5), 9), "mask_id": 9, "banned": banned}
     u_RL = torch.full((3, 5), 0.99)
     statistics, soft_ND = read(LOGITS_RLV, u_RL, lambda probs: probs, open_RL=open_RL, **settings)
-    everything, whole_ND = read(LOGITS_RLV, u_RL, lambda probs: probs, **settings)
-    for column, whole in zip(statistics, everything, strict=True):
-        assert torch.equal(column[open_RL], whole[open_RL])
+    everything, full_ND = read(LOGITS_RLV, u_RL, lambda probs: probs, **settings)
+    for column, full in zip(statistics, everything, strict=True):
+        assert torch.equal(column[open_RL], full[open_RL])
     for where in ((1, 2), (0, 0)):
         assert [column[where].item() for column in statistics] == [9, 9, 1.0, 0.0, 1.0]
-    assert torch.equal(soft_ND, whole_ND[open_RL.flatten()])
+    assert torch.equal(soft_ND, full_ND[open_RL.flatten()])
 
 
-def test_nothing_is_open() -> None:
+def test_canvas_without_open_positions() -> None:
     statistics, soft_ND = read(LOGITS_RLV, None, lambda probs: probs, open_RL=torch.zeros(3, 5, dtype=torch.bool))
     assert soft_ND is None
     assert statistics.confidence_RL.min() == 1.0
 
 
 @pytest.mark.parametrize("broken", [math.nan, math.inf])
-def test_broken_logits_show_as_nan_in_the_margin_and_nowhere_else(broken: float) -> None:
+def test_broken_logits_give_a_nan_margin_only_at_their_position(broken: float) -> None:
     logits_RLV = LOGITS_RLV.clone()
     logits_RLV[1, 2, 4] = broken
     statistics, _ = read(logits_RLV)
@@ -192,7 +192,7 @@ def test_broken_logits_show_as_nan_in_the_margin_and_nowhere_else(broken: float)
     assert ((statistics.sampled_RL >= 0) & (statistics.sampled_RL < 11)).all()
 
 
-def test_soft_embedding_is_of_the_tempered_distribution_before_top_p() -> None:
+def test_soft_embedding_uses_the_tempered_distribution_before_top_p() -> None:
     embedding_VD = torch.randn(11, 4, generator=torch.Generator().manual_seed(4))
     _, soft_ND = read(
         LOGITS_RLV,
@@ -205,7 +205,7 @@ def test_soft_embedding_is_of_the_tempered_distribution_before_top_p() -> None:
     np.testing.assert_allclose(soft_ND, expected.reshape(15, 4), atol=1e-5)
 
 
-def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiling_does_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     u_RL = torch.rand(3, 5, generator=torch.Generator().manual_seed(5))
     banned_RV = torch.rand(3, 11, generator=torch.Generator().manual_seed(6)) < 0.3
     options: dict[str, Any] = {
@@ -214,17 +214,17 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         "temperature_R": torch.tensor([0.5, 1.0, 0.0]),
         "open_RL": ~torch.eye(3, 5, dtype=torch.bool),
     }
-    whole, whole_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
+    full, full_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
     # Tiles of two positions in chunks of four: 12 open positions make three chunks, across rows.
     monkeypatch.setattr(logits, "_TILE_BYTES", 2 * 4 * 256)
     monkeypatch.setattr(Backend, "held_bytes", 4 * 4 * 256)
     tiled, tiled_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
-    for one, other in zip((*whole, whole_soft), (*tiled, tiled_soft), strict=True):
+    for one, other in zip((*full, full_soft), (*tiled, tiled_soft), strict=True):
         assert torch.equal(one, other)
-    # Alone in its tile, a position reads the same to the last bit.
+    # Alone in its tile, a position gives the same bits.
     monkeypatch.setattr(logits, "_TILE_BYTES", 4 * 256)
     single, single_soft = read(LOGITS_RLV, u_RL, lambda probs: probs, **options)
-    for one, other in zip((*whole, whole_soft), (*single, single_soft), strict=True):
+    for one, other in zip((*full, full_soft), (*single, single_soft), strict=True):
         assert torch.equal(one, other)
 
 
@@ -236,7 +236,7 @@ def test_half_precision_logits_are_widened_first() -> None:
     assert torch.equal(statistics.entropy_RL, widened.entropy_RL)
 
 
-def test_a_vocabulary_of_one_token_is_read() -> None:
+def test_vocabulary_of_one_token() -> None:
     statistics, _ = read(torch.zeros(1, 2, 1))
     assert statistics.sampled_RL.tolist() == [[0, 0]]
     assert statistics.margin_RL.tolist() == [[1.0, 1.0]]

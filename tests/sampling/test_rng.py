@@ -13,7 +13,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 
 
 def reference(seed: int, canvas: int, step: int, position: int, stream: int) -> float:
-    """The same function in Python's own integers."""
+    """The same function in Python integers."""
 
     def finalise(z: int) -> int:
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % MODULUS
@@ -39,7 +39,7 @@ def chi_square(counts: Tensor) -> float:
     return float(((counts - expected) ** 2 / expected).sum())
 
 
-def test_the_finaliser_is_that_of_splitmix64() -> None:
+def test_finaliser_equals_splitmix64() -> None:
     # First and second output of splitmix64 from seed 0, from Vigna's reference implementation.
     golden = torch.tensor([GOLDEN - MODULUS, 2 * GOLDEN % MODULUS])
     expected = [0xE220A8397B1DCDAF - MODULUS, 0x6E789E6AA1B965F4]
@@ -47,7 +47,7 @@ def test_the_finaliser_is_that_of_splitmix64() -> None:
 
 
 @pytest.mark.parametrize("key", [(0, 0, 0, 0, 0), (2**63 - 1, 3, 999, 255, 7), (12345, 0, 7, 4095, 3)])
-def test_draws_agree_with_python_integers(key: tuple[int, int, int, int, int]) -> None:
+def test_draws_equal_the_reference_in_python_integers(key: tuple[int, int, int, int, int]) -> None:
     seed, canvas, step, position, stream = key
     u_RL = uniform(*(torch.tensor([k]) for k in (seed, canvas, step)), torch.tensor([position]), stream)
     assert u_RL.item() == reference(*key)
@@ -56,8 +56,8 @@ def test_draws_agree_with_python_integers(key: tuple[int, int, int, int, int]) -
 # 64 bins, 63 degrees of freedom: mean 63, standard deviation sqrt(126) = 11.2; the bound is 5 of them up.
 @pytest.mark.parametrize("axis", ["seed", "canvas", "step", "position"])
 def test_draws_are_uniform_along_every_axis(axis: str) -> None:
-    many = torch.arange(2**17)
-    u = draw(length=2**17) if axis == "position" else draw(**{axis: many})
+    values = torch.arange(2**17)
+    u = draw(length=2**17) if axis == "position" else draw(**{axis: values})
     assert u.min() >= 0.0
     assert u.max() < 1.0
     assert chi_square(torch.bincount((u * 64).long().flatten(), minlength=64)) < 63 + 5 * 11.2
@@ -80,7 +80,7 @@ def test_draws_with_neighbouring_keys_are_independent(neighbour: str) -> None:
     assert chi_square(torch.bincount(cells.flatten(), minlength=256)) < 255 + 5 * 22.6
 
 
-def test_a_row_draws_the_same_alone_and_in_a_batch() -> None:
+def test_draws_do_not_depend_on_the_batch() -> None:
     seed_R, canvas_R, step_R = torch.arange(9) ** 5, torch.arange(9) % 4, torch.arange(9) * 3
     batch_RL = uniform(seed_R, canvas_R, step_R, torch.arange(33), Stream.MOVE)
     for row in range(9):

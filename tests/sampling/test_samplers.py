@@ -46,16 +46,14 @@ def accepted_by_entropy(entropy: list[float], candidates: list[bool], bound: flo
 
 @settings(deadline=None)
 @given(rows=rows, bound=nats)
-def test_entropy_rule_agrees_with_the_loop_that_defines_it(
-    rows: tuple[list[list[float]], list[list[bool]]], bound: float
-) -> None:
+def test_entropy_rule_equals_its_reference_loop(rows: tuple[list[list[float]], list[list[bool]]], bound: float) -> None:
     entropy, candidates = rows
     accepted_RL = accept_by_entropy(torch.tensor(entropy), torch.tensor(candidates), bound)
     expected = [accepted_by_entropy(e, c, bound) for e, c in zip(entropy, candidates, strict=True)]
     assert accepted_RL.tolist() == expected
 
 
-def test_entropy_rule_at_its_extremes() -> None:
+def test_entropy_rule_at_extreme_bounds() -> None:
     entropy_RL = torch.tensor([[0.375, 0.125, 0.25, 0.0], [0.5, 0.5, 0.5, 0.5]])
     candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True]])
     everything_RL = accept_by_entropy(entropy_RL, candidates_RL, math.inf)
@@ -92,7 +90,7 @@ def turn(candidates_RL: Tensor, step: int = 0, steps: int = 1, **changes: Any) -
 
 @settings(deadline=None)
 @given(rows=rows, bound=nats, step=st.integers(0, 3))
-def test_every_rule_accepts_a_candidate_where_there_is_one_and_nothing_else(
+def test_every_rule_accepts_candidates_only_and_at_least_one(
     rows: tuple[list[list[float]], list[list[bool]]], bound: float, step: int
 ) -> None:
     score_RL, candidates_RL = torch.tensor(rows[0]), torch.tensor(rows[1])
@@ -106,11 +104,11 @@ def test_every_rule_accepts_a_candidate_where_there_is_one_and_nothing_else(
         assert torch.equal(accepted_RL.any(-1), candidates_RL.any(-1))
 
 
-def test_threshold_rule_takes_what_is_above_it_or_the_best() -> None:
+def test_threshold_rule_accepts_above_the_threshold_or_the_best() -> None:
     confidence_RL = torch.tensor([[0.95, 0.9, 0.91, 0.99], [0.2, 0.4, 0.3, 0.4], [0.2, 0.95, 0.3, 0.4]])
     candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True], [True, True, True, True]])
-    least_R = torch.tensor([1, 1, 2])
-    accepted_RL = accept_by_threshold(confidence_RL, candidates_RL, 0.9, least_R)
+    min_count_R = torch.tensor([1, 1, 2])
+    accepted_RL = accept_by_threshold(confidence_RL, candidates_RL, 0.9, min_count_R)
     assert accepted_RL.tolist() == [
         [True, False, True, False],
         [False, True, False, False],
@@ -119,7 +117,7 @@ def test_threshold_rule_takes_what_is_above_it_or_the_best() -> None:
 
 
 @pytest.mark.parametrize(("count", "steps"), [(10, 4), (4, 10), (7, 7), (32, 5)])
-def test_an_even_budget_gives_the_first_steps_what_is_left_over(count: int, steps: int) -> None:
+def test_even_budget_gives_the_remainder_to_the_first_steps(count: int, steps: int) -> None:
     shares = [count // steps + (n < count % steps) for n in range(steps)]
     everything_RL = torch.ones(1, count, dtype=torch.bool)
     assert [even_share(turn(everything_RL, n, steps)).item() for n in range(steps)] == shares
@@ -127,29 +125,29 @@ def test_an_even_budget_gives_the_first_steps_what_is_left_over(count: int, step
     # Uniform noise: all are candidates at every step, so what is accepted grows to everything.
     counts = [even_budget(turn(everything_RL, n, steps)).item() for n in range(steps)]
     assert counts == [sum(shares[: n + 1]) for n in range(steps)]
-    # Mask noise: what is decided is no candidate any more, so a step's own share is accepted.
+    # Mask noise: decided positions are no longer candidates, so each step accepts its own share.
     decided = 0
     for n in range(min(steps, count)):
-        left_RL = torch.arange(count)[None] >= decided
-        budget = even_budget(turn(left_RL, n, steps)).item()
+        masked_RL = torch.arange(count)[None] >= decided
+        budget = even_budget(turn(masked_RL, n, steps)).item()
         assert budget == shares[n]
         decided += int(budget)
     assert decided == count
 
 
-def test_a_truncated_budget_is_the_share_of_a_reverse_step() -> None:
-    """Dream's loop in its own words: int(masks * (1 - s / t)) between levels of torch.linspace, at last all."""
+def test_truncated_budget_equals_that_of_dream() -> None:
+    """Dream's loop: int(masks * (1 - s / t)) between levels of torch.linspace, and all in the last step."""
     for steps in (1, 2, 7, 64, 256, 511):
         levels = torch.linspace(1, 1e-3, steps + 1)
-        left = 256
+        num_masked = 256
         for n in range(steps):
-            expected = int(left * (1 - levels[n + 1] / levels[n])) if n < steps - 1 else left
-            left_RL = torch.arange(256)[None] >= 256 - left
-            assert truncated_budget(turn(left_RL, n, steps)).item() == expected, (steps, n)
-            left -= expected
+            expected = int(num_masked * (1 - levels[n + 1] / levels[n])) if n < steps - 1 else num_masked
+            masked_RL = torch.arange(256)[None] >= 256 - num_masked
+            assert truncated_budget(turn(masked_RL, n, steps)).item() == expected, (steps, n)
+            num_masked -= expected
 
 
-def test_an_edit_replaces_what_stands_by_something_else_that_is_more_probable() -> None:
+def test_edits_replace_tokens_by_more_probable_ones() -> None:
     decided_RL = torch.tensor([[True, True, True, False]])
     tokens_RL, sampled_RL = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[5, 1, 1, 1]])
     confidence_RL = torch.tensor([[0.9, 0.6, 0.5, 0.9]])
@@ -158,7 +156,7 @@ def test_an_edit_replaces_what_stands_by_something_else_that_is_more_probable() 
         assert found.tolist() == [expected]
 
 
-def test_picking_takes_the_first_of_equals_and_no_more_than_there_are() -> None:
+def test_pick_highest_takes_the_first_of_equals_and_only_candidates() -> None:
     score_RL = torch.tensor([[0.5, 0.7, 0.7, 0.7]])
     candidates_RL = torch.tensor([[True, False, True, True]])
     assert pick_highest(score_RL, candidates_RL, torch.tensor([1])).tolist() == [[False, False, True, False]]
@@ -167,7 +165,7 @@ def test_picking_takes_the_first_of_equals_and_no_more_than_there_are() -> None:
 
 
 @pytest.mark.parametrize(("s", "t"), [(0.0, 0.3), (0.25, 0.75), (0.6, 1.0), (0.0, 1.0)])
-def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s: float, t: float) -> None:
+def test_ancestral_draw_follows_the_posterior(process: Process, s: float, t: float) -> None:
     num_draws = 20_000
     s_R, t_R = torch.tensor([s]), torch.tensor([t])
     u_RL = uniforms(num_draws, 0)
@@ -187,9 +185,9 @@ def test_ancestral_draw_has_the_frequencies_of_the_posterior(process: Process, s
 
 
 def remasked(sampler: ReMDM, process: Process, xt_RL: Tensor, x0_RL: Tensor, s: float, t: float) -> Tensor:
-    """x_s of every position, where x_0 was drawn."""
+    """x_s of every position, given the drawn x_0."""
     drawn = Statistics(x0_RL, x0_RL, torch.ones_like(x0_RL), torch.zeros_like(x0_RL), torch.ones_like(x0_RL))
-    one = turn(
+    current = turn(
         torch.ones_like(xt_RL, dtype=torch.bool),
         process=process,
         statistics=drawn,
@@ -198,11 +196,11 @@ def remasked(sampler: ReMDM, process: Process, xt_RL: Tensor, x0_RL: Tensor, s: 
         s_R=torch.tensor([s]),
         uniforms=lambda stream: uniforms(xt_RL.shape[1], 1),
     )
-    return sampler.transition(one)
+    return sampler.transition(current)
 
 
 @pytest.mark.parametrize(("schedule", "eta"), [("cap", 0.2), ("cap", 1.0), ("rescale", 0.5), ("cap", 0.0)])
-def test_remasking_leaves_the_marginals_alone(schedule: str, eta: float) -> None:
+def test_remasking_preserves_the_marginals(schedule: str, eta: float) -> None:
     num_draws, s, t = 40_000, 0.4, 0.5
     process = MaskProcess(7, 2)
     sampler = ReMDM(remask=eta, remask_schedule=schedule)  # type: ignore[arg-type]
@@ -219,7 +217,7 @@ def test_remasking_leaves_the_marginals_alone(schedule: str, eta: float) -> None
     assert abs(share - sigma) <= 4.5 * math.sqrt(sigma * (1 - sigma) / visible_RL.sum().item())
 
 
-def test_no_mask_survives_remasking_at_the_end() -> None:
+def test_no_mask_remains_after_the_last_remasking() -> None:
     xt_RL = torch.where(uniforms(1000, 0) < 0.5, 4, 2)
     xs_RL = remasked(ReMDM(remask=1.0), MaskProcess(7, 2), xt_RL, torch.full_like(xt_RL, 4), 0.0, 0.5)
     assert (xs_RL == 4).all()
@@ -230,7 +228,7 @@ def statistics(entropy_RL: Tensor) -> Statistics:
     return Statistics(token_RL, token_RL, one_RL, entropy_RL, one_RL)
 
 
-def test_stop_rule_wants_stability_and_confidence_of_the_free_positions() -> None:
+def test_stop_rule_requires_stable_and_confident_free_positions() -> None:
     calm = sampler_config(stable_steps=2, stop_entropy=0.1)
     configs = [calm, calm, calm, sampler_config(stable_steps=0, stop_entropy=0.1), sampler_config(adaptive=False)]
     stable_R = torch.tensor([2, 1, 5, 0, 9])
@@ -241,7 +239,7 @@ def test_stop_rule_wants_stability_and_confidence_of_the_free_positions() -> Non
     assert stop_R.tolist() == [True, False, False, True, False]
 
 
-def test_a_learned_head_stops_rows_that_are_adaptive() -> None:
+def test_stop_head_stops_only_adaptive_rows() -> None:
     configs = [
         sampler_config(stop_probability=0.6),
         sampler_config(stop_probability=0.6),

@@ -23,7 +23,7 @@ from sfumato.sampling import CanvasBatch, Statistics, StepResult, step
 # R rows, L canvas, V vocab, D model
 
 
-def fits(name: str, process: Process) -> bool:
+def is_supported(name: str, process: Process) -> bool:
     try:
         sampler_config(name=name).check(process)  # type: ignore[arg-type]
     except RequestError:
@@ -31,8 +31,8 @@ def fits(name: str, process: Process) -> bool:
     return True
 
 
-def samplers(process: Process) -> list[Any]:
-    return [name for name in SAMPLERS if fits(name, process)]
+def supported_samplers(process: Process) -> list[Any]:
+    return [name for name in SAMPLERS if is_supported(name, process)]
 
 
 @st.composite
@@ -68,10 +68,10 @@ def build(process: Process, names: list[Any], drawn: dict[str, Any]) -> CanvasBa
 
 @settings(deadline=None, max_examples=60)
 @given(drawn=canvases(), first=st.integers(0, 5), vocabulary_noise=st.integers(0, 2**31))
-def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
+def test_frozen_and_padding_never_change_and_commits_hold_no_mask(
     process: Process, drawn: dict[str, Any], first: int, vocabulary_noise: int
 ) -> None:
-    names = samplers(process)
+    names = supported_samplers(process)
     batch = build(process, names[first % len(names) :] + names[: first % len(names)], drawn)
     generator = torch.Generator().manual_seed(vocabulary_noise)
 
@@ -92,18 +92,18 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
     def check(result: StepResult, rows: list[int]) -> None:
         nonlocal before, rows_before
         after = result.batch
-        begun = before.select([rows_before.index(row) for row in rows])
-        for old, new in ((begun.tokens_RL, after.tokens_RL), (begun.draft_RL, after.draft_RL)):
-            assert torch.equal(old[~begun.free_RL], new[~begun.free_RL])
-        assert not (after.accepted_RL & ~begun.free_RL).any()
-        assert not (result.revised_RL & ~begun.free_RL).any()
-        assert torch.equal(result.revised_RL & ~begun.ever_accepted_RL, torch.zeros_like(result.revised_RL))
+        previous = before.select([rows_before.index(row) for row in rows])
+        for old, new in ((previous.tokens_RL, after.tokens_RL), (previous.draft_RL, after.draft_RL)):
+            assert torch.equal(old[~previous.free_RL], new[~previous.free_RL])
+        assert not (after.accepted_RL & ~previous.free_RL).any()
+        assert not (result.revised_RL & ~previous.free_RL).any()
+        assert torch.equal(result.revised_RL & ~previous.ever_accepted_RL, torch.zeros_like(result.revised_RL))
         if not process.has_uniform:
             keeps = [
                 name not in ("remdm", "edit") for name in (config.sampler.name for config in after.settings.configs)
             ]
-            visible_RL = begun.free_RL & (begun.tokens_RL != process.mask_id) & torch.tensor(keeps)[:, None]
-            assert torch.equal(begun.tokens_RL[visible_RL], after.tokens_RL[visible_RL])
+            visible_RL = previous.free_RL & (previous.tokens_RL != process.mask_id) & torch.tensor(keeps)[:, None]
+            assert torch.equal(previous.tokens_RL[visible_RL], after.tokens_RL[visible_RL])
         before, rows_before = after, rows
 
     finished = denoise(batch, Random(), process, self_conditioning=True, on_step=check).batch
@@ -118,10 +118,10 @@ def test_what_is_frozen_or_padding_never_changes_and_what_is_committed_is_clean(
 
 
 @pytest.mark.parametrize("self_conditioning", [False, True])
-def test_a_row_gives_the_same_tokens_alone_and_among_eight_others(
+def test_row_does_not_depend_on_its_batch(
     process: Process, hashing: Callable[..., Any], self_conditioning: bool
 ) -> None:
-    names = samplers(process)
+    names = supported_samplers(process)
     configs = [
         sampler_config(
             name=names[row % len(names)],
@@ -184,7 +184,7 @@ def test_rows_at_different_steps_share_a_batch(uniform_process: Process, hashing
     assert joined.step_R.tolist() == [6, 6]
 
 
-def test_a_step_leaves_done_rows_alone(process: Process, hashing: Callable[..., Any]) -> None:
+def test_step_leaves_done_rows_unchanged(process: Process, hashing: Callable[..., Any]) -> None:
     denoiser = hashing(process.vocab_size)
     batch = noise_canvases(process, [4, 4], seeds=[1, 2], config=sampler_config(steps=2))
     batch = dataclasses.replace(batch, done_R=torch.tensor([True, False]))
@@ -197,7 +197,7 @@ def test_a_step_leaves_done_rows_alone(process: Process, hashing: Callable[..., 
     assert result.batch.step_R.tolist() == [0, 1]
 
 
-def test_mask_noise_keeps_accepted_tokens_and_uniform_noise_keeps_none(
+def test_mask_noise_keeps_accepted_tokens_and_uniform_noise_renoises(
     mask_process: Process, uniform_process: Process, hashing: Callable[..., Any]
 ) -> None:
     # A budget of zero accepts one position a step: six steps for six positions under mask noise.
@@ -218,7 +218,7 @@ def test_mask_noise_keeps_accepted_tokens_and_uniform_noise_keeps_none(
             assert len(renoised.unique()) > 3
 
 
-def test_a_mask_canvas_ends_when_nothing_is_masked_unless_steps_are_forced(
+def test_mask_canvas_ends_when_unmasked_unless_steps_are_forced(
     mask_process: Process, hashing: Callable[..., Any]
 ) -> None:
     for adaptive, steps in ((True, 1), (False, 9)):
@@ -239,7 +239,7 @@ def test_margin_follows_its_budget(
     assert counts == {"uniform": [3, 6, 8, 10], "mask": [3, 3, 2, 2]}
 
 
-def test_the_argmax_is_committed_even_where_another_token_was_sampled(
+def test_argmax_is_committed_even_where_another_token_was_sampled(
     uniform_process: Process, fixed: Callable[..., Any]
 ) -> None:
     logits_V = torch.tensor([0.0, 0.0, 0.5, 0.0, 0.0, 0.0])
@@ -250,9 +250,9 @@ def test_the_argmax_is_committed_even_where_another_token_was_sampled(
     assert (result.trace[0][-1].sampled_L != 2).any()
 
 
-def test_a_canvas_of_one_position_commits_its_sample_in_one_step(process: Process, fixed: Callable[..., Any]) -> None:
+def test_canvas_of_one_position_commits_its_sample_in_one_step(process: Process, fixed: Callable[..., Any]) -> None:
     logits_V = torch.zeros(process.vocab_size)
-    names = samplers(process)
+    names = supported_samplers(process)
     for temperature, distinct in ((1.0, 6), (0.0, 1)):
         configs = [
             sampler_config(name=names[row % len(names)], steps=20, temperature_start=temperature) for row in range(100)
@@ -281,10 +281,10 @@ def test_revisions_are_changes_of_the_draft_after_acceptance(
     assert result.batch.tokens_RL.tolist() == [[1, 3, 5]]
 
 
-def test_a_draft_that_changes_before_it_is_accepted_is_no_revision(
+def test_draft_changes_before_acceptance_are_not_revisions(
     uniform_process: Process, scripted: Callable[..., Any]
 ) -> None:
-    # A threshold of 1 accepts the best position only, which the script makes position 0 by the order of equals.
+    # A threshold of 1 accepts only the best position, which is position 0, the first of equals.
     config = sampler_config(name="threshold", threshold=1.0, steps=3, adaptive=False)
     batch = noise_canvases(uniform_process, [3], seeds=[0], config=config)
     result = denoise(batch, scripted(6, [[1, 1, 1], [1, 2, 2], [1, 3, 3]], 3.0), uniform_process, trace=True)
@@ -299,7 +299,7 @@ def test_a_draft_that_changes_before_it_is_accepted_is_no_revision(
     # The draft changes at steps 0 to 2 and then stays: unchanged for one step at step 3, for three at step 5.
     [(0, 1), (1, 4), (3, 6), (9, 8)],
 )
-def test_a_stable_and_confident_canvas_stops(
+def test_stable_and_confident_canvas_stops(
     uniform_process: Process, scripted: Callable[..., Any], stable_steps: int, steps_taken: int
 ) -> None:
     script = [[0, 0], [0, 1], [2, 1], [2, 1]]
@@ -310,7 +310,7 @@ def test_a_stable_and_confident_canvas_stops(
     assert finished.tokens_RL.tolist() == [script[min(steps_taken, 4) - 1]]
 
 
-def test_the_first_reading_is_compared_with_nothing(uniform_process: Process, scripted: Callable[..., Any]) -> None:
+def test_first_draft_does_not_count_as_stable(uniform_process: Process, scripted: Callable[..., Any]) -> None:
     # The denoiser agrees with the text it is given: one step to read it, one more to see it unchanged.
     config = sampler_config(steps=8, stable_steps=1)
     frozen = [[True, False, False]]
@@ -322,7 +322,7 @@ def test_the_first_reading_is_compared_with_nothing(uniform_process: Process, sc
 
 
 @pytest.mark.parametrize(("adaptive", "certainty"), [(False, 20.0), (True, 1.0)])
-def test_neither_an_unsure_canvas_nor_a_forced_one_stops(
+def test_uncertain_and_forced_canvases_do_not_stop(
     uniform_process: Process, scripted: Callable[..., Any], adaptive: bool, certainty: float
 ) -> None:
     config = sampler_config(steps=5, adaptive=adaptive)
@@ -340,26 +340,26 @@ def test_neither_an_unsure_canvas_nor_a_forced_one_stops(
         ({"steps": 2}, 20.0, False),
         ({"steps": 1}, 20.0, True),
         ({"name": "threshold"}, 1.0, True),
-        # All of these take the steps they have, and end as they should.
+        # These always take all of their steps, and are settled by definition.
         ({"adaptive": False}, 1.0, False),
         ({"name": "margin"}, 1.0, False),
         ({"name": "ancestral"}, 1.0, False),
     ],
 )
-def test_a_canvas_that_ends_at_the_cap_before_its_stop_rule_is_met_has_not_settled(
+def test_canvas_that_reaches_the_step_limit_first_is_unsettled(
     uniform_process: Process, scripted: Callable[..., Any], settings: dict[str, Any], certainty: float, unsettled: bool
 ) -> None:
     config = sampler_config(**{"steps": 5} | settings)
     batch = noise_canvases(uniform_process, [3, 1], seeds=[0, 1], config=config)
     finished = denoise(batch, scripted(6, [[1, 2, 3]], certainty), uniform_process).batch
-    # A single position has nothing to agree with.
+    # A single position is always settled.
     assert finished.unsettled_R.tolist() == [unsettled, False]
 
 
 @pytest.mark.parametrize(
     ("name", "steps", "unsettled"), [("entropy", 3, True), ("entropy", 9, False), ("margin", 3, False)]
 )
-def test_a_mask_canvas_has_settled_when_no_mask_is_left(
+def test_mask_canvas_is_settled_when_no_mask_is_left(
     mask_process: Process, scripted: Callable[..., Any], name: Any, steps: int, unsettled: bool
 ) -> None:
     config = sampler_config(name=name, steps=steps, entropy_bound=0.0, stop_entropy=0.0)
@@ -368,7 +368,7 @@ def test_a_mask_canvas_has_settled_when_no_mask_is_left(
     assert finished.unsettled_R.tolist() == [unsettled]
 
 
-def test_a_stop_head_ends_the_rows_it_is_sure_of(uniform_process: Process, hashing: Callable[..., Any]) -> None:
+def test_stop_head_ends_the_rows_it_is_certain_of(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     config = sampler_config(steps=5, stop_entropy=0.0)
     batch = noise_canvases(uniform_process, [3, 4], seeds=[0, 1], config=config)
     calls = 0
@@ -382,7 +382,7 @@ def test_a_stop_head_ends_the_rows_it_is_sure_of(uniform_process: Process, hashi
     assert denoise(batch, hashing(6), uniform_process, stop_head=head).batch.step_R.tolist() == [3, 5]
 
 
-def test_the_greedy_tail_takes_the_argmax(process: Process, hashing: Callable[..., Any]) -> None:
+def test_greedy_tail_takes_the_argmax(process: Process, hashing: Callable[..., Any]) -> None:
     config = sampler_config(name="ancestral", steps=6, greedy_tail=2, adaptive=False, temperature_start=3.0)
     batch = noise_canvases(process, [12], seeds=[5], config=config)
     drawn = []
@@ -395,9 +395,7 @@ def test_the_greedy_tail_takes_the_argmax(process: Process, hashing: Callable[..
     assert drawn[-2:] == [True, True]
 
 
-def test_remasking_with_zero_strength_is_the_ancestral_sampler(
-    mask_process: Process, hashing: Callable[..., Any]
-) -> None:
+def test_remdm_without_remasking_equals_ancestral(mask_process: Process, hashing: Callable[..., Any]) -> None:
     finished = [
         denoise(noise_canvases(mask_process, [30] * 8, seeds=range(8), config=config), hashing(7), mask_process).batch
         for config in (
@@ -411,9 +409,7 @@ def test_remasking_with_zero_strength_is_the_ancestral_sampler(
     assert finished[2].revisions_R.all(), "remasking is how mask noise revises"
 
 
-def test_a_canvas_that_may_be_remasked_is_not_finished_when_no_mask_is_left(
-    mask_process: Process, hashing: Callable[..., Any]
-) -> None:
+def test_remdm_canvas_does_not_end_when_unmasked(mask_process: Process, hashing: Callable[..., Any]) -> None:
     # One free token of two, never confident enough to stop: the ancestral sampler ends as soon as it is visible.
     taken = {}
     for name in ("ancestral", "remdm"):
@@ -426,7 +422,7 @@ def test_a_canvas_that_may_be_remasked_is_not_finished_when_no_mask_is_left(
     assert (taken["ancestral"] < 30).any()
 
 
-def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[..., Any]) -> None:
+def test_broken_logits_fail_only_their_row(process: Process, hashing: Callable[..., Any]) -> None:
     config = sampler_config(steps=4, entropy_bound=1.0, adaptive=False)
     batch = noise_canvases(process, [4, 5, 3], seeds=[1, 2, 3], config=config)
     clean = hashing(process.vocab_size)
@@ -451,15 +447,15 @@ def test_a_row_of_broken_logits_fails_alone(process: Process, hashing: Callable[
         self_conditioning=True,
         on_step=lambda result, rows: seen.append(result.batch.tokens_RL[1] if len(result.batch) == 3 else None),
     ).batch
-    whole = denoise(batch, clean, process, self_conditioning=True).batch
+    expected = denoise(batch, clean, process, self_conditioning=True).batch
     assert broken.failed_R.tolist() == [False, True, False]
     assert broken.step_R.tolist() == [4, 3, 4]
-    assert torch.equal(broken.tokens_RL[[0, 2]], whole.tokens_RL[[0, 2]])
+    assert torch.equal(broken.tokens_RL[[0, 2]], expected.tokens_RL[[0, 2]])
     assert seen[1] is not None
     assert torch.equal(broken.tokens_RL[1], seen[1]), "a failed row keeps what it held before"
 
 
-def test_the_denoiser_sees_the_rows_that_are_left_and_results_keep_their_order(
+def test_denoiser_sees_only_active_rows_and_results_keep_their_order(
     uniform_process: Process, hashing: Callable[..., Any]
 ) -> None:
     configs = [sampler_config(steps=steps, adaptive=False) for steps in (3, 1, 2)]
@@ -474,19 +470,17 @@ def test_the_denoiser_sees_the_rows_that_are_left_and_results_keep_their_order(
             seen.append(valid_RL.sum(-1).tolist())
             return super().__call__(tokens_RL, soft, valid_RL, index_N, *rest)
 
-    left = []
-    result = denoise(batch, Watching(6), uniform_process, trace=[2], on_step=lambda _, rows: left.append(rows))
+    active = []
+    result = denoise(batch, Watching(6), uniform_process, trace=[2], on_step=lambda _, rows: active.append(rows))
     assert seen == [[2, 3, 4], [2, 4], [2]]
-    assert left == [[0, 1, 2], [0, 2], [0]]
+    assert active == [[0, 1, 2], [0, 2], [0]]
     assert result.batch.length_R.tolist() == [2, 3, 4]
     assert list(result.trace) == [2]
     assert [record.step for record in result.trace[2]] == [0, 1]
     assert torch.equal(result.trace[2][-1].draft_L, result.batch.tokens_RL[2])
 
 
-def test_self_conditioning_starts_without_and_then_carries_the_last_prediction(
-    uniform_process: Process, hashing: Callable[..., Any]
-) -> None:
+def test_self_conditioning_carries_the_last_prediction(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     clean = hashing(6)
     seen: list[Tensor | None] = []
 
@@ -514,7 +508,7 @@ def test_self_conditioning_starts_without_and_then_carries_the_last_prediction(
 def test_banned_tokens_never_appear(process: Process, hashing: Callable[..., Any]) -> None:
     banned_V = torch.zeros(process.vocab_size, dtype=torch.bool)
     banned_V[[0, 3, 4]] = True
-    names = samplers(process)
+    names = supported_samplers(process)
     configs = [sampler_config(name=names[row % len(names)], steps=4) for row in range(12)]
     batch = CanvasBatch.from_tokens(
         process, [[0] + [1] * 19] * 12, frozen=[[True] + [False] * 19] * 12, seeds=range(12), config=configs
@@ -524,7 +518,7 @@ def test_banned_tokens_never_appear(process: Process, hashing: Callable[..., Any
     assert not torch.isin(finished.tokens_RL[:, 1:], torch.tensor([0, 3, 4])).any()
 
 
-def test_all_tokens_banned_fails_the_row(uniform_process: Process, hashing: Callable[..., Any]) -> None:
+def test_banning_all_tokens_fails_the_row(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     batch = noise_canvases(uniform_process, [3], seeds=[0], config=sampler_config())
     finished = denoise(batch, hashing(6), uniform_process, banned=torch.ones(6, dtype=torch.bool)).batch
     assert finished.failed_R.tolist() == [True]
@@ -534,16 +528,16 @@ class NoSync(TorchDispatchMode):
     """Refuses every operation that would make the host wait for a device."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        waiting = ("_local_scalar_dense", "nonzero", "is_nonzero", "equal", "masked_select", "unique", "item")
-        assert func.overloadpacket._qualified_op_name.split("::")[1] not in waiting, func
+        blocking = ("_local_scalar_dense", "nonzero", "is_nonzero", "equal", "masked_select", "unique", "item")
+        assert func.overloadpacket._qualified_op_name.split("::")[1] not in blocking, func
         return func(*args, **(kwargs or {}))
 
 
-def test_a_step_never_waits_for_the_device(
+def test_step_never_waits_for_the_device(
     process: Process, hashing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a device that is slow to answer; what it then reads more than the open positions changes nothing."""
-    names = samplers(process)
+    """As on an accelerator; reading more than the open positions there does not change the result."""
+    names = supported_samplers(process)
     configs = [sampler_config(name=name, top_p=0.9) for name in names]
     batch = noise_canvases(process, [1 + row for row in range(len(names))], seeds=range(len(names)), config=configs)
     banned_RV = torch.zeros(len(names), process.vocab_size, dtype=torch.bool)
@@ -573,16 +567,16 @@ def test_a_step_never_waits_for_the_device(
             assert torch.equal(one, other), field.name
 
 
-def test_an_empty_batch_is_finished(uniform_process: Process, hashing: Callable[..., Any]) -> None:
+def test_empty_batch_is_finished(uniform_process: Process, hashing: Callable[..., Any]) -> None:
     batch = noise_canvases(uniform_process, [], seeds=[], config=sampler_config())
     assert len(denoise(batch, hashing(6), uniform_process).batch) == 0
 
 
 @pytest.mark.parametrize("name", ["entropy", "confidence", "margin", "certainty", "random", "threshold", "edit"])
-def test_draws_that_decide_are_as_likely_as_draws_are(process: Process, fixed: Callable[..., Any], name: Any) -> None:
-    """The mean logarithm of their probability is the negative entropy, as policy gradients need; of what is accepted by
-    what was drawn it is not."""
-    if name not in samplers(process):
+def test_decisive_draws_have_unbiased_log_probabilities(process: Process, fixed: Callable[..., Any], name: Any) -> None:
+    """Their mean log-probability is the negative entropy, as policy gradients need; that of accepted draws, which are
+    selected by their value, is not."""
+    if name not in supported_samplers(process):
         pytest.skip("not with this noise")
     logits_V = torch.tensor([0.0, 1.0, 2.0, 0.5, -1.0, 0.2, 0.0][: process.vocab_size])
     config = sampler_config(name=name, steps=4, threshold=0.5, entropy_bound=4.0, adaptive=False)

@@ -29,7 +29,7 @@ expect.set_options(timeout=_WAIT_MS)
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server of the models that the pages ask."""
+    """A server with the models that the pages use."""
     if not (STATIC / "index.html").is_file():
         pytest.skip("the studio is not built: make web")
     models = {"tiny": "tiny", "tiny-twin": "tiny-twin", "ui": "ui"}
@@ -49,7 +49,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
-    """Opens tabs at the address of a server, each with a storage of its own, that wait as long as it takes."""
+    """Open tabs at a server's address, each with its own storage and a long timeout."""
     contexts = []
 
     def open_page(url: str) -> Page:
@@ -65,34 +65,34 @@ def open_page(browser: Browser) -> Iterator[Callable[[str], Page]]:
 
 @pytest.fixture
 def page(open_page: Callable[[str], Page], served: Served) -> Iterator[Page]:
-    """A tab that fails the test if the page throws, or is refused something by its policy."""
+    """A tab that fails the test if the page throws or its policy blocks something."""
     page = open_page(served.url)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
 
-    def note(message: ConsoleMessage) -> None:
-        # The browser tells of every refusal and broken connection; the page is to tell what it means.
+    def record(message: ConsoleMessage) -> None:
+        # The browser logs every refusal and broken connection; the page itself has to explain them.
         if message.type == "error" and not re.search("status of 4|ERR_FAILED", message.text):
             errors.append(message.text)
 
-    page.on("console", note)
+    page.on("console", record)
     yield page
     assert not errors, errors
 
 
 @pytest.fixture
 def check_accessibility() -> Callable[[Page], None]:
-    """Whether axe finds anything serious on a page."""
+    """Check that axe finds nothing serious on a page."""
     if not _AXE.exists():
-        pytest.skip("axe-core is not there: npm install in web/")
+        pytest.skip("axe-core is not installed: npm install in web/")
 
     def check(page: Page) -> None:
         page.evaluate(_AXE.read_text("utf-8"))
         found: list[dict[str, Any]] = page.evaluate("async () => (await axe.run()).violations")
         serious = [
-            (each["id"], [node["html"] for node in each["nodes"]])
-            for each in found
-            if each["impact"] in ("serious", "critical")
+            (violation["id"], [node["html"] for node in violation["nodes"]])
+            for violation in found
+            if violation["impact"] in ("serious", "critical")
         ]
         assert not serious, serious
 

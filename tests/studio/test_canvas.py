@@ -1,4 +1,4 @@
-"""The canvas page: a text that forms, is looked at step by step, changed, shared and kept."""
+"""The canvas page: watching a text form step by step, changing, sharing and saving it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def denoise(page: Page, **filled: str) -> None:
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
 
 
-def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: Callable[[Page], None]):
+def test_text_forms_and_can_be_stepped_through(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/canvas")
     denoise(page)
     canvas = page.locator("sf-canvas")
@@ -47,11 +47,11 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     expect(canvas).to_contain_text("answer: 49")
     page.get_by_role("slider", name="Step").press("End")
     expect(canvas).to_contain_text("answer: 39")
-    # Nothing flickers: what stays is the same node.
+    # Nothing flickers: unchanged tokens keep their nodes.
     assert page.evaluate("node => node.isConnected", first)
     # The whole number has a history, not each of its digits.
     expect(canvas.locator(".token").nth(1)).to_have_attribute("title", re.compile(r"^(\d+ → )+39$"))
-    # Each colouring tells something else while it forms; nothing was accepted too early here.
+    # Each colouring shows something else while the text forms; there are no revisions in this step.
     slider = page.get_by_role("slider", name="Step")
     page.get_by_role("button", name="Previous step").click()
     levels = {}
@@ -69,7 +69,7 @@ def test_a_text_forms_and_can_be_gone_through(page: Page, check_accessibility: C
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_accessibility: Callable[[Page], None]):
+def test_tokens_can_be_pinned_renoised_and_replaced(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/canvas")
     denoise(page)
     canvas, panel = page.locator("sf-canvas"), page.get_by_role("region", name="Selected tokens")
@@ -77,7 +77,7 @@ def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_
     expect(panel).to_contain_text("Alternatives:")
     expect(panel).to_contain_text("History: 4 → 3")
     check_accessibility(page)
-    # One that the model did not write is put right again, where nothing else may change.
+    # A wrong alternative is corrected again once it is put back to noise.
     panel.get_by_role("button", name=re.compile("^4 ")).click()
     expect(canvas).to_contain_text("answer: 49")
     expect(canvas.locator(".pinned")).to_have_text("4")
@@ -87,7 +87,7 @@ def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
     expect(canvas).to_contain_text("answer: 39")
     assert text_of(canvas) == DERIVED
-    # What is written by hand and pinned stays while the rest is denoised.
+    # A token replaced by hand is pinned, and stays while the rest is denoised.
     canvas.locator(".token").nth(1).click()
     canvas.locator(".token").nth(2).click(modifiers=["Shift"])
     panel.get_by_label("Replace with").fill("41")
@@ -95,7 +95,7 @@ def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_
     page.get_by_role("button", name="Denoise all but the pins").click()
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
     assert text_of(canvas).startswith("answer: 41\n")
-    # By keyboard.
+    # With the keyboard.
     canvas.locator(".token").nth(0).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -104,7 +104,7 @@ def test_tokens_are_pinned_put_back_to_noise_and_written_over(page: Page, check_
     assert text_of(canvas).startswith("answer: ")
 
 
-def test_seeds_stand_side_by_side_and_a_link_runs_them_again(page: Page):
+def test_seeds_run_side_by_side_and_a_link_reproduces_them(page: Page):
     page.goto("/canvas")
     denoise(page, Side_by_side="3", Seed="5")
     takes = page.locator("sf-take")
@@ -120,7 +120,7 @@ def test_seeds_stand_side_by_side_and_a_link_runs_them_again(page: Page):
     assert page.get_by_label("Seed", exact=True).input_value() == "5"
 
 
-def test_a_trace_is_saved_and_opened_again(page: Page, tmp_path: Path):
+def test_trace_can_be_saved_and_opened(page: Page, tmp_path: Path):
     page.goto("/canvas")
     denoise(page)
     with page.expect_download() as download:
@@ -141,11 +141,11 @@ def test_a_trace_is_saved_and_opened_again(page: Page, tmp_path: Path):
     expect(page.locator("sf-canvas")).to_contain_text("answer: 39")
 
 
-def test_options_are_those_of_the_model_and_refusals_say_what_to_do(page: Page, served: Served):
+def test_options_come_from_the_model_and_refusals_are_shown(page: Page, served: Served):
     card = served.http.get("/v1/models/tiny").json()["sfumato"]
     page.goto("/canvas")
     page.get_by_text("Options").click()
-    listed = [each.strip() for each in page.get_by_label("Sampler").locator("option").all_inner_texts()]
+    listed = [option.strip() for option in page.get_by_label("Sampler").locator("option").all_inner_texts()]
     assert listed == [f"default ({card['sampler']})", *card["samplers"]]
     steps = page.get_by_label("Max. steps")
     steps.fill("100000")
@@ -156,7 +156,7 @@ def test_options_are_those_of_the_model_and_refusals_say_what_to_do(page: Page, 
     expect(page.locator("sf-take .error")).to_contain_text("max_tokens")
 
 
-def test_a_conversation_goes_on_and_stops(page: Page):
+def test_conversation_continues_and_stops(page: Page):
     page.goto("/canvas")
     denoise(page)
     page.get_by_role("button", name="Reply").click()

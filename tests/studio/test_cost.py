@@ -1,4 +1,4 @@
-"""The server's figures in a browser."""
+"""The cost page: the server's metrics in a browser."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-def test_figures_come_in_while_the_server_works(
-    page: Page, served: Served, check_accessibility: Callable[[Page], None]
-):
+def test_metrics_update_while_the_server_works(page: Page, served: Served, check_accessibility: Callable[[Page], None]):
     served.chat()
     page.goto("/cost")
     chart = page.locator("sf-chart").filter(has_text="Steps per canvas")
@@ -32,16 +30,16 @@ def test_figures_come_in_while_the_server_works(
     expect(chart.get_by_role("listitem").filter(has_text="tiny").first).to_have_text(f"tiny {steps}")
     check_accessibility(page)
 
-    reads: list[str] = []
-    page.on("request", lambda request: reads.append(request.url) if request.url.endswith("/metrics") else None)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if request.url.endswith("/metrics") else None)
     with page.expect_request("**/metrics"):
         pass
     page.get_by_role("button", name="Pause").click()
-    before = len(reads)
+    before = len(requests)
     page.get_by_role("button", name="Resume").click()
     with page.expect_request("**/metrics"):
         pass
-    assert len(reads) > before
+    assert len(requests) > before
 
 
 def test_score_grows_with_steps(page: Page):
@@ -49,13 +47,15 @@ def test_score_grows_with_steps(page: Page):
     page.get_by_label("Expressions").fill("12")
     page.get_by_role("button", name="Ask").click()
     table = page.get_by_role("region", name="Score against steps")
-    # Which expressions are asked is drawn anew, and one in twelve goes wrong.
+    # The expressions are drawn at random, and one in twelve is answered wrongly.
     expect(table.get_by_role("row", name="32").get_by_role("cell").first).to_have_text(re.compile(r"\d of 12"))
     expect(page.get_by_role("button", name="Ask")).to_be_enabled()
-    right = [int(row.get_by_role("cell").first.inner_text().split()[0]) for row in table.get_by_role("row").all()[1:]]
-    assert right[-1] > right[0]
+    num_right = [
+        int(row.get_by_role("cell").first.inner_text().split()[0]) for row in table.get_by_role("row").all()[1:]
+    ]
+    assert num_right[-1] > num_right[0]
     means = [float(row.get_by_role("cell").nth(2).inner_text()) for row in table.get_by_role("row").all()[1:]]
-    # One step a canvas; a long derivation takes a second canvas.
+    # One step per canvas; a long derivation takes a second canvas.
     assert 1 <= means[0] < 2
     assert means[-1] > means[0]
 

@@ -1,4 +1,4 @@
-"""A file in the editor, revised where one says and nowhere else."""
+"""The editor page: a file is revised only where asked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rewrite(page: Page) -> None:
     expect(page.get_by_role("status").filter(has_text="accept or refuse it")).to_be_visible()
 
 
-def test_a_bug_is_mended_refused_accepted_and_undone(page: Page, check_accessibility: Callable[[Page], None]):
+def test_bug_fix_can_be_refused_accepted_and_undone(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/editor")
     expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
     before = text_of(page)
@@ -48,17 +48,17 @@ def test_a_bug_is_mended_refused_accepted_and_undone(page: Page, check_accessibi
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone: the text is as it was before.")).to_be_visible()
     assert text_of(page) == before
-    # It is on the server: a page that is loaded again has it.
+    # The text is stored on the server, so a reloaded page shows it.
     page.reload()
     expect(page.locator(".cm-line").first).to_be_visible()
     assert text_of(page) == before
 
 
-def test_files_stay_as_they_are_but_for_what_is_written(page: Page, tmp_path: Path):
+def test_saved_file_differs_only_in_the_edit(page: Page, tmp_path: Path):
     page.goto("/editor")
-    given = tmp_path / "area.py"
-    given.write_bytes(b"def area(a, b):\r\n    return a + b\r\n")
-    page.get_by_label("File to open").set_input_files(given)
+    original = tmp_path / "area.py"
+    original.write_bytes(b"def area(a, b):\r\n    return a + b\r\n")
+    page.get_by_label("File to open").set_input_files(original)
     expect(page.get_by_label("Name of the file")).to_have_value("area.py")
     rewrite(page)
     page.get_by_role("button", name="Accept all").click()
@@ -70,7 +70,7 @@ def test_files_stay_as_they_are_but_for_what_is_written(page: Page, tmp_path: Pa
     assert saved.read_bytes() == b"def area(a, b):\r\n    return a * b\r\n"
 
 
-def test_what_is_selected_is_written_and_any_revision_comes_back(page: Page):
+def test_selection_is_rewritten_and_revisions_can_be_restored(page: Page):
     page.goto("/editor")
     expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
     before = text_of(page)
@@ -91,16 +91,16 @@ def test_what_is_selected_is_written_and_any_revision_comes_back(page: Page):
     expect(revisions.filter(has_text="by the model")).to_have_count(1)
 
 
-def test_what_is_proposed_is_taken_refused_or_forgotten(page: Page, served: Served):
+def test_suggestions_can_be_accepted_refused_or_ignored(page: Page, served: Served):
     texts = ["return a * b", "no", "nothing", "unsettled"]
-    asked: list[dict[str, object]] = []
-    # What the model says between two texts changes as it is trained, and how soon, with the machine.
+    requests: list[dict[str, object]] = []
+    # Real suggestions change with training, and their timing with the machine.
     body = {"model": "tiny", "prompt": "x = ", "suffix": "", "max_tokens": 4}
     answer = served.ask("/v1/fim/completions", **body).json()
 
     def propose(route: Route) -> None:
-        asked.append(route.request.post_data_json)
-        text = texts[len(asked) - 1]
+        requests.append(route.request.post_data_json)
+        text = texts[len(requests) - 1]
         answer["choices"][0]["text"] = text
         answer["sfumato"]["finish_reasons"] = ["steps" if text == "unsettled" else "stop"]
         route.fulfill(body=json.dumps(answer), content_type="application/json")
@@ -113,7 +113,7 @@ def test_what_is_proposed_is_taken_refused_or_forgotten(page: Page, served: Serv
     page.get_by_label("Text of the file").click()
     page.keyboard.type("x = ")
     expect(ghost).to_have_text("return a * b")
-    assert (asked[0]["prompt"], asked[0]["suffix"]) == ("x = ", "")
+    assert (requests[0]["prompt"], requests[0]["suffix"]) == ("x = ", "")
     page.keyboard.press("Tab")
     expect(ghost).to_have_count(0)
     assert text_of(page) == "x = return a * b"
@@ -129,4 +129,4 @@ def test_what_is_proposed_is_taken_refused_or_forgotten(page: Page, served: Serv
     expect(ghost).to_have_count(0)
     page.get_by_label("Suggest as I type").uncheck()
     page.keyboard.type("2")
-    assert len(asked) == 4
+    assert len(requests) == 4

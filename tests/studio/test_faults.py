@@ -1,4 +1,4 @@
-"""What a page shows at the end is the server's text, whatever becomes of its connections."""
+"""A page ends up showing the server's text, whatever happens to its connections."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ PROMPTS = [
 ]
 
 
-def spoil(body: bytes, rng: random.Random) -> bytes:
-    """Drop, double and swap events, and break off."""
+def corrupt(body: bytes, rng: random.Random) -> bytes:
+    """Drop, duplicate and swap events, and truncate the stream."""
     events = [part for part in body.split(b"\n\n") if part]
-    kept = [one for event in events if rng.random() > 0.1 for one in [event] * (2 if rng.random() < 0.1 else 1)]
+    kept = [copy for event in events if rng.random() > 0.1 for copy in [event] * (2 if rng.random() < 0.1 else 1)]
     for i in range(1, len(kept)):
         if rng.random() < 0.1:
             kept[i - 1], kept[i] = kept[i], kept[i - 1]
-    whole = b"".join(event + b"\n\n" for event in kept)
-    return whole if rng.random() < 0.5 else whole[: rng.randrange(len(whole) + 1)]
+    stream = b"".join(event + b"\n\n" for event in kept)
+    return stream if rng.random() < 0.5 else stream[: rng.randrange(len(stream) + 1)]
 
 
-def test_texts_are_the_servers_over_faulty_connections(page: Page, served: Served):
+def test_texts_equal_the_servers_over_faulty_connections(page: Page, served: Served):
     rng = random.Random(0)
-    made: list[str] = []
+    canvas_ids: list[str] = []
 
     def pass_on(route: Route) -> None:
         if rng.random() < 0.15:
             route.abort()
             return
         response = route.fetch()
-        made.append(route.request.url.split("/")[-2])
-        route.fulfill(response=response, body=spoil(response.body(), rng))
+        canvas_ids.append(route.request.url.split("/")[-2])
+        route.fulfill(response=response, body=corrupt(response.body(), rng))
 
     page.route("**/events?*", pass_on)
     page.goto("/canvas")
@@ -54,13 +54,13 @@ def test_texts_are_the_servers_over_faulty_connections(page: Page, served: Serve
     for number in range(NUM_RUNS):
         page.get_by_label("Prompt").fill(PROMPTS[number % len(PROMPTS)])
         page.get_by_label("Seed", exact=True).fill(str(number))
-        made.clear()
+        canvas_ids.clear()
         page.get_by_role("button", name="Denoise", exact=True).click()
         expect(page.get_by_role("button", name="Reply")).to_be_enabled()
         if page.locator("sf-take .error").count():
-            # It gave up, and says so.
+            # It gave up and reported an error.
             failed += 1
             continue
-        text = served.http.get(f"/v1/canvas/{made[-1]}").json()["text"]
+        text = served.http.get(f"/v1/canvas/{canvas_ids[-1]}").json()["text"]
         assert "".join(page.locator("sf-canvas .token").all_text_contents()) == text
     assert failed <= 0.1 * NUM_RUNS

@@ -1,4 +1,4 @@
-"""Models against each other in a browser."""
+"""The race page: models against each other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def race(page: Page, prompt: str = PROMPT) -> None:
     expect(page.get_by_role("button", name="Watch again")).to_be_visible()
 
 
-def test_the_twin_is_wrong_where_the_canvas_puts_itself_right(page: Page, check_accessibility: Callable[[Page], None]):
+def test_canvas_corrects_itself_where_the_twin_is_wrong(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/race")
     expect(page.get_by_label("Lane 2")).to_have_value("tiny-twin")
     race(page)
@@ -47,7 +47,7 @@ def test_the_twin_is_wrong_where_the_canvas_puts_itself_right(page: Page, check_
     expect(score.get_by_role("row", name="tiny-twin 0 of 1")).to_be_visible()
     check_accessibility(page)
 
-    # Where the slider stands at the start, nothing has come yet.
+    # With the slider at the start, nothing has arrived yet.
     slider = page.get_by_role("slider", name="Time")
     slider.focus()
     page.keyboard.press("Home")
@@ -57,7 +57,7 @@ def test_the_twin_is_wrong_where_the_canvas_puts_itself_right(page: Page, check_
     expect(twin.locator("sf-canvas")).to_contain_text("36+3 = 39")
 
 
-def test_a_series_counts_and_stops(page: Page):
+def test_series_keeps_score_and_stops(page: Page):
     page.goto("/race")
     page.get_by_label("Start").select_option("all at once")
     page.get_by_label("Series of").fill("500")
@@ -70,7 +70,7 @@ def test_a_series_counts_and_stops(page: Page):
     assert page.get_by_label("Prompt").input_value() != prompt
 
 
-def test_other_prompts_have_fields_or_no_judge(page: Page):
+def test_verdicts_depend_on_the_kind_of_prompt(page: Page):
     page.goto("/race")
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")
     race(page, "json: Our 8-year-old parrot Mia is red.")
@@ -80,7 +80,7 @@ def test_other_prompts_have_fields_or_no_judge(page: Page):
     expect(verdict).to_have_text("Not checked.")
 
 
-def test_a_refusal_is_shown_in_its_lane(page: Page):
+def test_errors_are_shown_in_their_lane(page: Page):
     page.goto("/race")
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")
     page.route("**/v1/canvas", lambda route: route.abort())
@@ -95,7 +95,7 @@ def test_a_refusal_is_shown_in_its_lane(page: Page):
 
 @pytest.fixture
 def relaying(tmp_path: Path, served: Served) -> Iterator[Served]:
-    """A server that has a model of its own, and two behind another server's OpenAI API."""
+    """A server with its own model, and two behind other servers' OpenAI APIs."""
     upstreams = [
         Upstream(name="far", url=f"{served.url}/v1", model="tiny-twin"),
         Upstream(name="gone", url="http://127.0.0.1:1/v1", model="none"),
@@ -103,7 +103,7 @@ def relaying(tmp_path: Path, served: Served) -> Iterator[Served]:
     yield from start(tmp_path, studio=Studio(), upstreams=upstreams)
 
 
-def test_models_behind_other_servers_take_part(open_page: Callable[[str], Page], relaying: Served):
+def test_upstream_models_take_part(open_page: Callable[[str], Page], relaying: Served):
     page = open_page(relaying.url)
     page.goto("/race")
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")

@@ -1,4 +1,4 @@
-"""Generated pages in frames of the studio: none gets out, and the studio stays what it is."""
+"""Generated pages in sandboxed frames: none escapes, and the studio keeps working."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _FRAME = """([url, name]) => {
 }"""
 
 
-_KEPT = "JSON.stringify([localStorage, sessionStorage, document.cookie])"
-_TOGETHER = 13
+_STORAGE = "JSON.stringify([localStorage, sessionStorage, document.cookie])"
+_BATCH_SIZE = 13
 
 
 @dataclass
 class Witness:
-    """An address that takes note of whoever asks it for something."""
+    """A server that records every request and connection."""
 
     url: str
     udp: int
@@ -84,16 +84,16 @@ def witness() -> Iterator[Witness]:
 
 
 def show(page: Page, served: Served, witness: Witness, name: str) -> None:
-    """Have a frame of the page show a hostile one, until that has begun."""
+    """Show a hostile page in a frame, and wait until it has started."""
     html = (CONTAINED | COSTLY)[name]
-    for sign, value in (("$W", witness.url), ("$U", str(witness.udp)), ("$S", served.url)):
-        html = html.replace(sign, value)
-    made = served.http.post("/sandbox", content=html.encode(), headers={"Content-Type": "text/html"})
-    page.evaluate(_FRAME, [made.json()["url"], name])
+    for placeholder, value in (("$W", witness.url), ("$U", str(witness.udp)), ("$S", served.url)):
+        html = html.replace(placeholder, value)
+    response = served.http.post("/sandbox", content=html.encode(), headers={"Content-Type": "text/html"})
+    page.evaluate(_FRAME, [response.json()["url"], name])
 
 
 def use(page: Page, text: str) -> None:
-    """Do with the studio what a person does."""
+    """Use the studio as a person does."""
     prompt = page.get_by_label("Prompt")
     prompt.click()
     page.keyboard.press("Control+A")
@@ -104,8 +104,8 @@ def use(page: Page, text: str) -> None:
 
 
 @pytest.fixture
-def raced(open_page: Callable[[str], Page], served: Served) -> Page:
-    """A page of the studio, with another one before it in its history."""
+def race_page(open_page: Callable[[str], Page], served: Served) -> Page:
+    """The race page, with another page of the studio before it in the history."""
     page = open_page(served.url)
     page.goto("/canvas")
     page.get_by_label("Pages", exact=True).get_by_role("link", name="Race", exact=True).click()
@@ -113,34 +113,34 @@ def raced(open_page: Callable[[str], Page], served: Served) -> Page:
     return page
 
 
-def test_what_reaches_for_something_gets_nothing(raced: Page, served: Served, witness: Witness):
+def test_hostile_pages_reach_nothing(race_page: Page, served: Served, witness: Witness):
     leaks: list[str] = []
-    raced.context.on("response", lambda response: leaks.append(response.url) if "leak" in response.url else None)
-    raced.context.on("page", lambda other: leaks.append(f"a page: {other.url}"))
-    raced.context.on("dialog", lambda dialog: leaks.append(f"a dialog: {dialog.message}"))
-    raced.on("download", lambda download: leaks.append(f"a download: {download.url}"))
-    use(raced, "the studio alone")
-    kept = raced.evaluate(_KEPT)
+    race_page.context.on("response", lambda response: leaks.append(response.url) if "leak" in response.url else None)
+    race_page.context.on("page", lambda other: leaks.append(f"a page: {other.url}"))
+    race_page.context.on("dialog", lambda dialog: leaks.append(f"a dialog: {dialog.message}"))
+    race_page.on("download", lambda download: leaks.append(f"a download: {download.url}"))
+    use(race_page, "the studio alone")
+    storage = race_page.evaluate(_STORAGE)
     names = list(CONTAINED)
-    for at in range(0, len(names), _TOGETHER):
-        for name in names[at : at + _TOGETHER]:
-            show(raced, served, witness, name)
-        use(raced, f"the studio at {at}")
-        raced.wait_for_timeout(300)
-        assert witness.seen == [], names[at : at + _TOGETHER]
-        assert leaks == [], names[at : at + _TOGETHER]
-        raced.evaluate("document.querySelectorAll('iframe').forEach((frame) => frame.remove())")
-    assert raced.url == f"{served.url}/race"
-    assert raced.evaluate(_KEPT) == kept
-    # The witness sees what is not shut in.
-    raced.context.new_page().goto(witness.url + "/seen")
+    for start in range(0, len(names), _BATCH_SIZE):
+        for name in names[start : start + _BATCH_SIZE]:
+            show(race_page, served, witness, name)
+        use(race_page, f"the studio at {start}")
+        race_page.wait_for_timeout(300)
+        assert witness.seen == [], names[start : start + _BATCH_SIZE]
+        assert leaks == [], names[start : start + _BATCH_SIZE]
+        race_page.evaluate("document.querySelectorAll('iframe').forEach((frame) => frame.remove())")
+    assert race_page.url == f"{served.url}/race"
+    assert race_page.evaluate(_STORAGE) == storage
+    # The witness does record pages outside the sandbox.
+    race_page.context.new_page().goto(witness.url + "/seen")
     assert "/seen" in witness.seen
 
 
 @pytest.mark.parametrize("name", COSTLY if "SFUMATO_STUDIO_FULL" in os.environ else list(COSTLY)[:2])
-def test_what_is_costly_stops_nobody(raced: Page, served: Served, witness: Witness, name: str):
+def test_costly_pages_do_not_block_the_studio(race_page: Page, served: Served, witness: Witness, name: str):
     assert len(CONTAINED) + len(COSTLY) >= 60
-    show(raced, served, witness, name)
-    use(raced, f"the studio beside {name}")
-    raced.evaluate("document.querySelector('iframe').remove()")
-    use(raced, "and after it")
+    show(race_page, served, witness, name)
+    use(race_page, f"the studio beside {name}")
+    race_page.evaluate("document.querySelector('iframe').remove()")
+    use(race_page, "and after it")

@@ -1,4 +1,4 @@
-"""Screens that are said: the to-do app and the desktop."""
+"""Generated screens: the to-do app and the desktop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def entries(page: Page) -> list[str]:
     return page.locator("sf-screen li .says").all_inner_texts()
 
 
-def test_an_app_is_said_changed_used_and_undone(page: Page, check_accessibility: Callable[[Page], None]):
+def test_app_can_be_described_changed_used_and_undone(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/todo")
     page.get_by_role("button", name=FIRST).click()
     expect(page.get_by_role("button", name="Start again")).to_be_visible()
@@ -31,7 +31,7 @@ def test_an_app_is_said_changed_used_and_undone(page: Page, check_accessibility:
     assert len(written) > 5
     check_accessibility(page)
 
-    # A sentence changes what it is about, and nothing else.
+    # An instruction changes only what it names.
     first = page.locator("sf-screen li").first.element_handle()
     page.get_by_label("Say what to change").fill("dark mode")
     page.get_by_label("Say what to change").press("Enter")
@@ -40,24 +40,24 @@ def test_an_app_is_said_changed_used_and_undone(page: Page, check_accessibility:
     assert page.evaluate("node => node.isConnected", first)
     check_accessibility(page)
 
-    # Its controls do what they say, without the model.
+    # Its controls work without the model.
     box = page.locator("sf-screen li input[type=checkbox]").first
-    was = box.is_checked()
+    was_checked = box.is_checked()
     box.click()
-    assert box.is_checked() != was
+    assert box.is_checked() != was_checked
     page.get_by_role("button", name=re.compile("^Delete ")).first.click()
     expect(page.locator("sf-screen li")).to_have_count(len(written) - 1)
 
-    # One key takes each back.
+    # Each change can be undone by keyboard.
     page.locator("h1").click()
     for _ in range(2):
         page.keyboard.press("Control+z")
     assert entries(page) == written
-    assert box.is_checked() == was
+    assert box.is_checked() == was_checked
     page.keyboard.press("Control+Shift+z")
-    assert box.is_checked() != was
+    assert box.is_checked() != was_checked
 
-    # It is there when one comes back.
+    # The screen survives a reload.
     page.reload()
     expect(page.locator("sf-screen .theme-dark")).to_be_visible()
     assert entries(page) == written
@@ -65,7 +65,7 @@ def test_an_app_is_said_changed_used_and_undone(page: Page, check_accessibility:
     expect(page.get_by_role("button", name=FIRST)).to_be_visible()
 
 
-def test_windows_are_opened_moved_and_kept(page: Page, check_accessibility: Callable[[Page], None]):
+def test_windows_can_be_opened_moved_and_restored(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/desktop")
     page.get_by_role("button", name="Wedding", exact=True).click()
     window = page.locator("sf-window")
@@ -104,12 +104,12 @@ def window(page: Page, name: str) -> Locator:
     return page.locator(f'sf-window[name="{name}"]')
 
 
-def kept_text(page: Page, path: str) -> str | None:
+def stored_text(page: Page, path: str) -> str | None:
     files: list[dict[str, str]] = page.evaluate("JSON.parse(localStorage['sfumato.desktop.files']).files")
     return {file["path"]: file["text"] for file in files}.get(path)
 
 
-def test_files_are_opened_edited_renamed_and_deleted(page: Page, check_accessibility: Callable[[Page], None]):
+def test_files_can_be_opened_edited_renamed_and_deleted(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/desktop")
     page.get_by_role("button", name="Files", exact=True).click()
     files = window(page, "Files")
@@ -124,11 +124,11 @@ def test_files_are_opened_edited_renamed_and_deleted(page: Page, check_accessibi
     note.get_by_label("Name", exact=True).press("Enter")
     check_accessibility(page)
 
-    # The file has moved into a folder of its own, and its window with it; other entries kept their nodes.
+    # The file has moved into a new folder, and its window with it; other entries kept their nodes.
     expect(window(page, "diary.txt").get_by_label("Text", exact=True)).to_have_value("one\ntwo")
     expect(files.locator(".card", has_text="work").locator("li")).to_have_count(1)
     assert page.evaluate("node => node.isConnected", node)
-    assert kept_text(page, "work/diary.txt") == "one\ntwo"
+    assert stored_text(page, "work/diary.txt") == "one\ntwo"
 
     # A name that is taken is refused, and nothing is lost.
     diary = window(page, "diary.txt")
@@ -137,22 +137,22 @@ def test_files_are_opened_edited_renamed_and_deleted(page: Page, check_accessibi
     expect(page.locator(".saying")).to_contain_text("“shopping.txt” exists already")
     expect(diary.get_by_label("Name", exact=True)).to_have_value("work/diary.txt")
 
-    # What is deleted in the tree is gone, with its window, until it is undone.
+    # A deleted file is gone, with its window, until the deletion is undone.
     page.reload()
     files.get_by_role("button", name="Delete diary.txt").click()
     expect(window(page, "diary.txt")).to_have_count(0)
-    assert kept_text(page, "work/diary.txt") is None
+    assert stored_text(page, "work/diary.txt") is None
     files.get_by_role("button", name="Undo in Files").click()
     expect(files.get_by_role("button", name="diary.txt", exact=True)).to_be_visible()
-    assert kept_text(page, "work/diary.txt") == "one\ntwo"
+    assert stored_text(page, "work/diary.txt") == "one\ntwo"
 
-    # A sentence changes the tree as it does any screen, and the files with it.
+    # An instruction changes the tree like any screen, and the files with it.
     files.get_by_label("Say what to change in Files").fill("sort by name")
     files.get_by_label("Say what to change in Files").press("Enter")
     expect(files.locator("sf-screen ul").first.locator(".says")).to_have_text(["readme.txt", "shopping.txt"])
 
 
-def test_the_terminal_works_on_files_and_says_who_answers(page: Page):
+def test_terminal_edits_files_and_names_the_answering_model(page: Page):
     page.goto("/desktop")
     page.get_by_role("button", name="Terminal", exact=True).click()
     command = window(page, "Terminal").get_by_label("Command")
@@ -169,9 +169,9 @@ def test_the_terminal_works_on_files_and_says_who_answers(page: Page):
     enter("rm readme.txt")
     enter("ls")
     expect(log).to_contain_text("documents/ shopping.txt")
-    assert kept_text(page, "readme.txt") is None
+    assert stored_text(page, "readme.txt") is None
 
-    # What is no command goes to a model that was trained on it, which is named; what none was trained on is refused.
+    # Other lines go to a model that was trained for them, which is named; without such a model they are refused.
     enter("12+5=")
     expect(log).to_contain_text(f"tiny answers: {12 + 5}")
     enter("who wrote Moby-Dick")
@@ -197,11 +197,11 @@ def test_settings_change_the_studio(page: Page):
     expect(page.locator("html")).to_have_attribute("data-motion", "reduced")
     settings.get_by_label("Steps for a screen").fill("3")
 
-    # The next screen is denoised in as many steps as were chosen.
-    with page.expect_request(lambda request: request.url.endswith("/v1/canvas")) as asked:
+    # The next screen is denoised in the chosen number of steps.
+    with page.expect_request(lambda request: request.url.endswith("/v1/canvas")) as request:
         page.get_by_label("Describe an app").fill("a numbered list about tea with three things")
         page.get_by_role("button", name="Make it").click()
-    body = asked.value.post_data_json
+    body = request.value.post_data_json
     assert (body["model"], body["steps"]) == ("ui", 3)
 
     page.goto("/canvas")

@@ -1,4 +1,4 @@
-"""The studio as a whole: every page opens, for everybody, and goes on when the server does not."""
+"""The studio's shell: every page opens and is accessible; keys, themes, and outages of the server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PHONE = {"width": 390, "height": 844}
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that wants a key."""
+    """A server that requires a key."""
     key = Key(name="one", sha256=hashlib.sha256(KEY.encode()).hexdigest())
     yield from start(tmp_path_factory.mktemp("locked"), keys=(key,), studio=Studio())
 
@@ -39,11 +39,11 @@ def test_every_page_opens(page: Page, look: str, check_accessibility: Callable[[
         page.goto(path)
         expect(page.locator("h1").first).to_be_visible()
         check_accessibility(page)
-        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0, f"{path} is {wide} pixels too wide"
+        overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert overflow <= 0, f"{path} is {overflow} pixels too wide"
 
 
-def test_pages_are_reached_by_keyboard_and_left_by_back(page: Page):
+def test_navigation_by_keyboard_and_history(page: Page):
     page.goto("/")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Sfumato", exact=True)).to_be_focused()
@@ -63,7 +63,7 @@ def test_pages_are_reached_by_keyboard_and_left_by_back(page: Page):
     expect(page.get_by_role("heading", level=1)).to_have_text("Race")
 
 
-def test_a_theme_stays(page: Page):
+def test_theme_is_remembered(page: Page):
     page.goto("/")
     page.emulate_media(color_scheme="light")
     button = page.get_by_role("button", name="Theme:")
@@ -76,24 +76,24 @@ def test_a_theme_stays(page: Page):
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
-def test_a_path_that_is_none_is_refused_in_words(served: Served):
+def test_unknown_paths_give_a_readable_error(served: Served):
     refused = served.http.get("/nowhere", headers={"Accept": "text/html"})
     assert refused.status_code == 404
     assert refused.json()["error"]["message"]
 
 
-def test_a_key_is_asked_for_once(open_page: Callable[[str], Page], locked: Served):
+def test_key_is_requested_once(open_page: Callable[[str], Page], locked: Served):
     page = open_page(locked.url)
-    late: list[Route] = []
-    page.route("**/v1/models", lambda route: route.continue_() if late else late.append(route))
-    # Asks for two things at once; the refusal of one comes when the other has its key.
+    delayed: list[Route] = []
+    page.route("**/v1/models", lambda route: route.continue_() if delayed else delayed.append(route))
+    # The page makes two requests at once; one is refused only after the other has its key.
     page.goto("/cost")
     dialog = page.get_by_role("dialog", name="This server wants a key")
     dialog.get_by_label("Key").fill(KEY)
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
     expect(page.get_by_role("rowheader", name="tiny")).to_be_visible()
-    late[0].continue_()
+    delayed[0].continue_()
     expect(page.get_by_label("Model")).to_have_text("tiny")
     expect(dialog).to_be_hidden()
     page.reload()
@@ -101,7 +101,7 @@ def test_a_key_is_asked_for_once(open_page: Callable[[str], Page], locked: Serve
     expect(dialog).to_be_hidden()
 
 
-def test_a_key_that_is_wrong_is_asked_for_again_and_none_is_told(open_page: Callable[[str], Page], locked: Served):
+def test_wrong_and_missing_keys_are_reported(open_page: Callable[[str], Page], locked: Served):
     page = open_page(locked.url)
     page.goto("/race")
     dialog = page.get_by_role("dialog", name="This server wants a key")
@@ -118,12 +118,12 @@ def test_a_key_that_is_wrong_is_asked_for_again_and_none_is_told(open_page: Call
     expect(page.locator(".saying.error")).to_contain_text("key")
 
 
-def test_a_server_that_is_gone_is_said_and_comes_back(open_page: Callable[[str], Page], served: Served):
+def test_outage_is_reported_until_it_ends(open_page: Callable[[str], Page], served: Served):
     page = open_page(served.url)
     page.goto("/cost")
     expect(page.get_by_label("Model")).to_have_text("tiny")
-    trouble = page.get_by_text("the server cannot be reached; is it running?")
+    error = page.get_by_text("the server cannot be reached; is it running?")
     page.context.set_offline(True)
-    expect(trouble).to_be_visible()
+    expect(error).to_be_visible()
     page.context.set_offline(False)
-    expect(trouble).to_be_hidden()
+    expect(error).to_be_hidden()

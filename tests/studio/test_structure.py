@@ -1,4 +1,4 @@
-"""The form of a schema, which fills itself."""
+"""The structure page: a form that a model fills by a schema."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-def test_what_is_pinned_stays_while_the_rest_is_filled_again(page: Page, check_accessibility: Callable[[Page], None]):
+def test_pinned_fields_stay_while_the_rest_is_refilled(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/structure")
     page.get_by_role("button", name="Fill", exact=True).click()
     name, age = page.get_by_label("name", exact=True), page.get_by_label("age", exact=True)
@@ -32,7 +32,7 @@ def test_what_is_pinned_stays_while_the_rest_is_filled_again(page: Page, check_a
     expect(page.locator(".figures").last).to_have_text(re.compile(r"\d+ steps · \d+ ms"))
     expect(name).to_have_value("Otto")
     expect(age).to_have_value("8")
-    # What is wrong is said beside its field.
+    # An invalid value is reported next to its field.
     age.fill("young")
     age.press("Enter")
     expect(page.locator("sf-form .error")).to_contain_text("integer")
@@ -43,7 +43,7 @@ def test_what_is_pinned_stays_while_the_rest_is_filled_again(page: Page, check_a
     expect(age).to_have_value("young")
 
 
-def test_a_schema_that_is_none_is_told(page: Page):
+def test_invalid_schema_is_reported(page: Page):
     page.goto("/structure")
     page.get_by_label("Examples").select_option("a thing")
     expect(page.get_by_label("Text")).to_have_value(re.compile("lamp"))

@@ -1,4 +1,4 @@
-"""The tab: a model in the browser writes what Python writes, without a server, and reports bad files."""
+"""The tab page: a model in the browser generates what Python generates, works offline, and refuses damaged files."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from sfumato.server.studio import STATIC, Studio
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-# `make test-web` takes 50.
+# `make test-web` uses 50.
 NUM_SEEDS = int(os.environ.get("SFUMATO_TAB_SEEDS", "4"))
 WEIGHTS = "**/tab/models/tiny/model.safetensors*"
-# The page's element, behind the shell.
+# The page's element, inside the shell.
 TAB = "document.querySelector('sf-app').shadowRoot.querySelector('sf-tab-page')"
 
 
 def open_tab(page: Page) -> None:
-    """Until a model is there."""
+    """Open the page and wait until a model is loaded."""
     page.goto("/tab")
     expect(page.get_by_role("button", name="Denoise")).to_be_visible()
 
 
 def until(page: Page, condition: str) -> None:
-    """Wait for something that only the script knows; the page's policy forbids Playwright's own way."""
+    """Wait for a condition in the page's script, where the page's policy forbids Playwright's own waiting."""
     page.evaluate(f"async () => {{ while (!({condition})) await new Promise((go) => setTimeout(go, 10)); }}")
 
 
-def answer(page: Page, prompt: str, seed: int) -> dict[str, Any]:
-    """What the tab writes: text, and what it cost."""
+def generate(page: Page, prompt: str, seed: int) -> dict[str, Any]:
+    """The text that the tab generates, and its usage."""
     page.get_by_label("Prompt").fill(prompt)
     page.get_by_label("Seed", exact=True).fill(str(seed))
     page.get_by_label("Seed", exact=True).blur()
@@ -52,7 +52,7 @@ def answer(page: Page, prompt: str, seed: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "ui"])
-def test_it_writes_what_python_writes(page: Page, name: str):
+def test_output_equals_python(page: Page, name: str):
     model = sfumato.load(name)
     kinds = [kind for kind in model.kinds if "page" not in kind.example]
     open_tab(page)
@@ -60,18 +60,18 @@ def test_it_writes_what_python_writes(page: Page, name: str):
     until(page, f"{TAB}.loaded?.model === '{name}'")
     for seed in range(1, NUM_SEEDS + 1):
         prompt = kinds[seed % len(kinds)].example
-        wanted = model.generate(prompt, seed=seed)
-        found = answer(page, prompt, seed)
-        assert found["text"] == wanted.text, (prompt, seed)
-        assert found["finish_reason"] == wanted.finish_reason
+        expected = model.generate(prompt, seed=seed)
+        found = generate(page, prompt, seed)
+        assert found["text"] == expected.text, (prompt, seed)
+        assert found["finish_reason"] == expected.finish_reason
         for field in ("prompt_tokens", "completion_tokens", "canvases", "denoising_steps", "revisions"):
-            assert found["usage"][field] == getattr(wanted.usage, field), (field, prompt, seed)
-        assert found["certainty"] == pytest.approx(wanted.certainty, abs=1e-4)
+            assert found["usage"][field] == getattr(expected.usage, field), (field, prompt, seed)
+        assert found["certainty"] == pytest.approx(expected.certainty, abs=1e-4)
 
 
-def test_it_shows_each_step(page: Page, check_accessibility: Any):
+def test_steps_can_be_shown(page: Page, check_accessibility: Any):
     open_tab(page)
-    answer(page, "answer, then derive: 81*(2/3)^2+sqrt(9)", 1)
+    generate(page, "answer, then derive: 81*(2/3)^2+sqrt(9)", 1)
     expect(page.get_by_label("Text of seed 1")).to_contain_text("36+3 = 39")
     page.get_by_role("button", name="First step").click()
     expect(page.get_by_label("Text of seed 1")).not_to_contain_text("36+3 = 39")
@@ -80,7 +80,7 @@ def test_it_shows_each_step(page: Page, check_accessibility: Any):
     assert page.evaluate("crossOriginIsolated")
 
 
-def test_it_says_what_a_prompt_lacks(page: Page):
+def test_unsupported_prompts_are_explained(page: Page):
     open_tab(page)
     page.get_by_label("Prompt").fill("tell me a joke")
     page.get_by_role("button", name="Denoise").click()
@@ -89,7 +89,7 @@ def test_it_says_what_a_prompt_lacks(page: Page):
     expect(page.get_by_role("button", name="Denoise")).to_be_disabled()
 
 
-def test_the_shell_opens_it_as_a_page_of_its_own(page: Page):
+def test_tab_opens_cross_origin_isolated(page: Page):
     page.goto("/canvas")
     page.get_by_role("link", name="Tab").click()
     expect(page.get_by_role("button", name="Denoise")).to_be_visible()
@@ -97,8 +97,8 @@ def test_the_shell_opens_it_as_a_page_of_its_own(page: Page):
 
 
 @pytest.fixture
-def leaving(tmp_path: Path) -> Iterator[tuple[Served, Any]]:
-    """A server, and what ends it."""
+def stoppable_server(tmp_path: Path) -> Iterator[tuple[Served, Any]]:
+    """A server, and a function that stops it."""
     if not (STATIC / "index.html").is_file():
         pytest.skip("the studio is not built: make web")
     running = start(tmp_path, studio=Studio())
@@ -106,37 +106,37 @@ def leaving(tmp_path: Path) -> Iterator[tuple[Served, Any]]:
     next(running, None)
 
 
-def test_it_works_when_the_server_is_gone(browser: Browser, leaving: Any):
-    served, stop = leaving
+def test_tab_works_offline(browser: Browser, stoppable_server: Any):
+    served, stop = stoppable_server
     context = browser.new_context(base_url=served.url, reduced_motion="reduce")
     page = context.new_page()
     open_tab(page)
     page.wait_for_selector("html[data-offline=ready]", state="attached")
     stop()
     open_tab(page)
-    wanted = sfumato.load("tiny").generate("fizzbuzz in python", seed=3)
-    assert answer(page, "fizzbuzz in python", 3)["text"] == wanted.text
+    expected = sfumato.load("tiny").generate("fizzbuzz in python", seed=3)
+    assert generate(page, "fizzbuzz in python", 3)["text"] == expected.text
     context.close()
 
 
-@pytest.mark.parametrize("what", ["half", "another version"])
-def test_weights_that_are_not_whole_are_refused_and_not_kept(page: Page, what: str):
-    def spoil(route: Route) -> None:
+@pytest.mark.parametrize("damage", ["half", "another version"])
+def test_damaged_weights_are_refused_and_not_cached(page: Page, damage: str):
+    def corrupt(route: Route) -> None:
         body = route.fetch().body()
-        spoiled = body[: len(body) // 2] if what == "half" else body[:-1] + bytes([body[-1] ^ 1])
-        route.fulfill(body=spoiled, content_type="application/octet-stream")
+        corrupted = body[: len(body) // 2] if damage == "half" else body[:-1] + bytes([body[-1] ^ 1])
+        route.fulfill(body=corrupted, content_type="application/octet-stream")
 
-    page.route(WEIGHTS, spoil)
+    page.route(WEIGHTS, corrupt)
     page.goto("/tab")
-    said = "the download broke off" if what == "half" else "of another version"
-    expect(page.get_by_role("alert")).to_contain_text(said)
+    message = "the download broke off" if damage == "half" else "of another version"
+    expect(page.get_by_role("alert")).to_contain_text(message)
     page.unroute(WEIGHTS)
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("button", name="Denoise")).to_be_visible()
-    assert answer(page, "fizzbuzz in python", 3)["finish_reason"] == "stop"
+    assert generate(page, "fizzbuzz in python", 3)["finish_reason"] == "stop"
 
 
-def test_a_browser_without_simd_is_told(page: Page):
+def test_missing_simd_is_reported(page: Page):
     page.add_init_script("WebAssembly.validate = () => false")
     page.goto("/tab")
     expect(page.get_by_role("alert")).to_contain_text("no WebAssembly with SIMD")

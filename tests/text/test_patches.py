@@ -21,20 +21,20 @@ SOURCE = """def f(a, b):
 """
 
 
-def edit(source: str, *found: tuple[str, tuple[str, ...], tuple[str, ...]]) -> str:
-    """Edit the first run of lexemes that reads like the middle of each triple's first string, split at blanks."""
+def edit(source: str, *edits: tuple[str, tuple[str, ...], tuple[str, ...]]) -> str:
+    """Replace lexemes in the first match of each anchor, a sequence of lexemes separated by " | "."""
     lexemes = lex(source)
     patches = []
-    for anchor, goes, comes in found:
+    for anchor, old, new in edits:
         words = anchor.split(" | ")
-        start = next(i for i in range(len(lexemes)) if [one.text for one in lexemes[i : i + len(words)]] == words)
-        offset = words.index(goes[0]) if goes else len(words)
-        patches.append(Patch(start + offset, start + offset + len(goes), comes))
+        start = next(i for i in range(len(lexemes)) if [lexeme.text for lexeme in lexemes[i : i + len(words)]] == words)
+        offset = words.index(old[0]) if old else len(words)
+        patches.append(Patch(start + offset, start + offset + len(old), new))
     return apply(source, lexemes, patches)
 
 
 @pytest.mark.parametrize(
-    ("anchor", "goes", "comes", "before", "after"),
+    ("anchor", "old", "new", "before", "after"),
     [
         ("a | not in | b", ("not in",), ("in",), "a not in b", "a in b"),
         ("if", (), ("not",), "if a", "if not a"),
@@ -46,20 +46,20 @@ def edit(source: str, *found: tuple[str, tuple[str, ...], tuple[str, ...]]) -> s
     ],
 )
 def test_only_patched_text_changes(
-    anchor: str, goes: tuple[str, ...], comes: tuple[str, ...], before: str, after: str
+    anchor: str, old: tuple[str, ...], new: tuple[str, ...], before: str, after: str
 ) -> None:
     start = SOURCE.index(before)
-    assert edit(SOURCE, (anchor, goes, comes)) == SOURCE[:start] + after + SOURCE[start + len(before) :]
+    assert edit(SOURCE, (anchor, old, new)) == SOURCE[:start] + after + SOURCE[start + len(before) :]
 
 
-def test_a_new_line_is_indented_like_its_level() -> None:
+def test_new_lines_are_indented_like_their_level() -> None:
     lexemes = lex(SOURCE)
     head = len(lexemes) - 4
     edited = apply(SOURCE, lexemes, [Patch(head, head, ("<1>", "x", "=", "a", "[", "1", ":", "]"))])
     assert "\n    x = a[1:]\n\n    return -1\n" in edited
 
 
-def test_several_patches() -> None:
+def test_several_patches_apply_together() -> None:
     edited = edit(SOURCE, ("<2>", ("<2>",), ("<1>",)), ("- | 1", ("1",), ("2",)))
     assert edited.endswith("return -2\n")
     assert "\n    return [x" in edited
@@ -76,19 +76,19 @@ def test_only_the_replaced_lexeme_differs(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_lexemes_of_the_edited_text_are_the_edited_lexemes(data: st.DataObject) -> None:
-    """As long as brackets and lines stay as they are."""
+    """As long as brackets and lines do not change."""
     lexemes = lex(SOURCE)
     words = st.sampled_from(["x", "1", "+", "and", "'s'", "-", "==", "."])
     start = data.draw(st.integers(5, len(lexemes)))
-    comes = tuple(data.draw(st.lists(words, min_size=1, max_size=3)))
-    edited = apply(SOURCE, lexemes, [Patch(start, start, comes)])
-    wanted = [one.text for one in lexemes[:start]] + list(comes) + [one.text for one in lexemes[start:]]
-    if not set(itertools.pairwise(wanted)) & {("1", "."), (".", "1"), ("-", "1")} and ". ." not in " ".join(wanted):
-        assert [one.text for one in lex(edited)] == wanted
+    new = tuple(data.draw(st.lists(words, min_size=1, max_size=3)))
+    edited = apply(SOURCE, lexemes, [Patch(start, start, new)])
+    expected = [lexeme.text for lexeme in lexemes[:start]] + list(new) + [lexeme.text for lexeme in lexemes[start:]]
+    if not set(itertools.pairwise(expected)) & {("1", "."), (".", "1"), ("-", "1")} and ". ." not in " ".join(expected):
+        assert [lexeme.text for lexeme in lex(edited)] == expected
     assert ast.dump(ast.parse(SOURCE))
 
 
-def test_new_levels_are_four_spaces_deeper() -> None:
+def test_new_levels_are_indented_by_four_spaces() -> None:
     source = "if a:\n\tb\n"
     lexemes = lex(source)
     edited = apply(source, lexemes, [Patch(len(lexemes), len(lexemes), ("<1>", "c", "<2>", "d"))])

@@ -1,4 +1,4 @@
-"""The tokenizer: nothing lost, nothing smuggled in, nothing shown that changes later."""
+"""The tokenizer: lossless round trips, no injected special tokens, and no emitted text that changes later."""
 
 import json
 from itertools import chain
@@ -27,7 +27,7 @@ def task_texts() -> list[str]:
 
 TOKENIZER = train_tokenizer(task_texts(), 512)
 
-# Plain text, and the pieces that special tokens, characters of several bytes and private ones are made of.
+# Plain text, and pieces of special tokens, of multi-byte characters and of private-use characters.
 PIECES = st.sampled_from(
     [
         *SPECIAL_TOKENS,
@@ -82,7 +82,7 @@ def test_frequent_pieces_are_single_tokens(piece: str):
     assert len(TOKENIZER.encode(piece)) == 1
 
 
-def test_special_tokens():
+def test_special_token_ids():
     assert TOKENIZER.vocab_size == 512
     assert TOKENIZER.special_ids == {PAD, END, USER, ASSISTANT, MASK}
     assert (TOKENIZER.pad_id, TOKENIZER.eos_ids, TOKENIZER.mask_id) == (PAD, (END,), MASK)
@@ -90,17 +90,17 @@ def test_special_tokens():
     assert TOKENIZER.decode([USER, MASK], skip_special=False) == "<|user|><|mask|>"
 
 
-def test_half_a_surrogate_pair_is_refused():
+def test_lone_surrogates_are_refused():
     with pytest.raises(RequestError, match=r"\\ud83d at 2"):
         TOKENIZER.encode("ab\ud83d")
 
 
-def test_training():
+def test_training_is_reproducible_and_bounds_the_vocabulary():
     texts = task_texts()
     assert train_tokenizer(iter(texts), 512)._tokenizer.to_str() == TOKENIZER._tokenizer.to_str()
-    few = train_tokenizer(["abab"], 300)
-    assert few.decode(few.encode("abab")) == "abab"
-    assert 261 < few.vocab_size < 300
+    small = train_tokenizer(["abab"], 300)
+    assert small.decode(small.encode("abab")) == "abab"
+    assert 261 < small.vocab_size < 300
     assert train_tokenizer([], 261).vocab_size == 261
     with pytest.raises(ConfigError, match="vocab_size is 260; allowed: 261 or more"):
         train_tokenizer(texts, 260)
@@ -113,7 +113,7 @@ CHAT = [
 ]
 
 
-def test_chat_template():
+def test_chat_template_is_rendered_and_encoded():
     text = "<|user|>2+2<|assistant|>answer: 4<|end|><|user|>sure?"
     assert TOKENIZER.render(CHAT) == text + "<|assistant|>"
     assert TOKENIZER.render(CHAT, add_generation_prompt=False) == text
@@ -127,23 +127,23 @@ def test_chat_template():
 
 
 @given(TEXTS, TEXTS)
-def test_messages_cannot_hold_special_tokens(asked: str, said: str):
-    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": said}]
+def test_messages_cannot_hold_special_tokens(user: str, assistant: str):
+    messages = [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}]
     before = json.dumps(messages)
     ids = TOKENIZER.encode_chat(messages)
-    assert ids == [USER, *TOKENIZER.encode(asked), ASSISTANT, *TOKENIZER.encode(said), END, ASSISTANT]
+    assert ids == [USER, *TOKENIZER.encode(user), ASSISTANT, *TOKENIZER.encode(assistant), END, ASSISTANT]
     assert json.dumps(messages) == before
     assert TOKENIZER.decode(ids, skip_special=False) == TOKENIZER.render(messages)
 
 
-def test_markup_is_covered_at_any_depth():
+def test_special_tokens_are_escaped_at_any_depth():
     tokenizer = with_template("{{ messages[0].tools[0] | tojson }}{{ messages[0].content | trim }}<|end|>")
     tools = [{"<|mask|>": ["<|end|>"]}]
     ids = tokenizer.encode_chat([{"role": "user", "content": " <|user|>x ", "tools": tools}])
     assert ids == [*tokenizer.encode('{"<|mask|>": ["<|end|>"]}<|user|>x'), END]
 
 
-def test_special_tokens_that_take_the_space_around_them():
+def test_special_tokens_may_absorb_surrounding_spaces():
     inner = tokenizers.Tokenizer.from_str(TOKENIZER._tokenizer.to_str())
     inner.add_special_tokens([tokenizers.AddedToken("<sep>", lstrip=True, rstrip=False)])
     template = "{{ messages[0].content }} <sep> {{ messages[0].content }}"
@@ -153,7 +153,7 @@ def test_special_tokens_that_take_the_space_around_them():
     assert reference == [*tokenizer.encode("a"), 512, *tokenizer.encode(" a")]
 
 
-def test_tokens_and_switches_reach_the_template():
+def test_template_receives_tokens_and_options():
     template = "{{ bos_token }}{% for m in messages %}{% if loop.index > 1 %}{% break %}{% endif %}x{% endfor %}"
     assert with_template(template).render(CHAT) == "<|user|>x"
     named = [{"name": "tools", "template": "no"}, {"name": "default", "template": "{{ tools is none }}"}]
@@ -171,7 +171,7 @@ def test_tokens_and_switches_reach_the_template():
         ([{"role": "user", "content": "\udc00"}], r"\\udc00 at 0"),
     ],
 )
-def test_messages_that_are_refused(messages: list, message: str):
+def test_invalid_messages_are_refused(messages: list, message: str):
     with pytest.raises(RequestError, match=message):
         TOKENIZER.encode_chat(messages)
 
@@ -207,7 +207,7 @@ def test_broken_template_is_a_checkpoint_error():
         with_template("{% for %}").render(CHAT)
 
 
-def test_save_and_load(tmp_path: Path):
+def test_saved_tokenizer_is_restored(tmp_path: Path):
     directory = tmp_path / "new" / "tokenizer"
     TOKENIZER.save(directory)
     loaded = Tokenizer.load(directory)
@@ -218,7 +218,7 @@ def test_save_and_load(tmp_path: Path):
     assert loaded.encode("<|end|>") == TOKENIZER.encode("<|end|>") != [END]
 
 
-def test_load_reads_other_checkpoints(tmp_path: Path):
+def test_load_reads_other_checkpoint_formats(tmp_path: Path):
     TOKENIZER.save(tmp_path)
     (tmp_path / "chat_template.jinja").write_text("{{ messages[0].content }}<|end|>")
     config = {"eos_token": {"content": "<|end|>", "lstrip": False}, "pad_token": None}
@@ -240,7 +240,7 @@ def test_load_ignores_saved_truncation_and_padding(tmp_path: Path):
     assert Tokenizer.load(tmp_path).encode("12345") == TOKENIZER.encode("12345")
 
 
-def test_load_refuses(tmp_path: Path):
+def test_invalid_directories_are_refused(tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"no tokenizer at .*tokenizer\.json"):
         Tokenizer.load(tmp_path)
     TOKENIZER.save(tmp_path)
@@ -262,14 +262,14 @@ def test_load_refuses(tmp_path: Path):
         Tokenizer.load(tmp_path)
 
 
-def test_save_refuses(tmp_path: Path):
+def test_unwritable_directories_are_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match=r"cannot write .*tokenizer_config\.json"):
         TOKENIZER.save(tmp_path / "file")
 
 
 def byte_fallback_tokenizer(strip: bool) -> Tokenizer:
-    """The decoders of SentencePiece checkpoints: Gemma's, and with `strip` Llama's."""
+    """The decoders of SentencePiece checkpoints: Gemma's, or Llama's with `strip`."""
     tokens = ["<eos>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "▁a", "b", "é", "\ufffd", "▁▁"]
     inner = tokenizers.Tokenizer(models.BPE({token: i for i, token in enumerate(tokens)}, [], byte_fallback=True))
     steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
@@ -287,7 +287,7 @@ DECODING = {
 
 @st.composite
 def chunks(draw: st.DrawFn, tokenizer: Tokenizer) -> list[list[int]]:
-    """Tokens of real text, cut anywhere, among tokens at random."""
+    """Tokens of real text and random tokens, split anywhere."""
     emoji = [list("é👍🏽".encode()), list("€".encode())]
     first_byte = min(tokenizer.unstable_ids, default=None)
     pieces = [[byte + first_byte for byte in text] for text in emoji] if first_byte else [TOKENIZER.encode("👍🏽é")]
@@ -299,30 +299,30 @@ def chunks(draw: st.DrawFn, tokenizer: Tokenizer) -> list[list[int]]:
 
 @pytest.mark.parametrize("kind", DECODING)
 @given(data=st.data())
-def test_detokenizer_never_takes_text_back(kind: str, data: st.DataObject):
+def test_detokenizer_never_retracts_text(kind: str, data: st.DataObject):
     tokenizer = DECODING[kind]
     given_chunks = data.draw(chunks(tokenizer))
     more = list(chain.from_iterable(data.draw(chunks(tokenizer))))
     detokenizer = Detokenizer(tokenizer)
-    shown, ids = "", []
+    emitted, ids = "", []
     for chunk in given_chunks:
-        shown += detokenizer.push(chunk)
+        emitted += detokenizer.push(chunk)
         ids += chunk
-        assert tokenizer.decode(ids + more).startswith(shown)
-        assert tokenizer.decode(ids).startswith(shown)
-    assert shown + detokenizer.finish() == tokenizer.decode(ids)
+        assert tokenizer.decode(ids + more).startswith(emitted)
+        assert tokenizer.decode(ids).startswith(emitted)
+    assert emitted + detokenizer.finish() == tokenizer.decode(ids)
     assert detokenizer.finish() == ""
 
 
 @given(TEXTS)
-def test_detokenizer_shows_a_character_with_its_last_byte(text: str):
+def test_detokenizer_emits_a_character_with_its_last_byte(text: str):
     detokenizer = Detokenizer(TOKENIZER)
-    shown = "".join(detokenizer.push([id_]) for id_ in TOKENIZER.encode(text))
-    # A text may end in U+FFFD itself: only what follows tells that from half a character.
-    assert shown == text.removesuffix("\ufffd")
+    emitted = "".join(detokenizer.push([id_]) for id_ in TOKENIZER.encode(text))
+    # A text may end in U+FFFD itself: only what follows distinguishes that from a partial character.
+    assert emitted == text.removesuffix("\ufffd")
 
 
-def test_detokenizer_holds_back_half_a_character():
+def test_detokenizer_withholds_partial_characters():
     ids = TOKENIZER.encode("a👍b")
     assert len(ids) == 6
     detokenizer = Detokenizer(TOKENIZER)
@@ -332,9 +332,9 @@ def test_detokenizer_holds_back_half_a_character():
     assert detokenizer.push([END, *ids[:1]]) == "a"
 
 
-def test_detokenizer_keeps_the_space_that_only_a_first_token_loses():
+def test_detokenizer_strips_only_the_first_space():
     tokenizer = byte_fallback_tokenizer(strip=True)
-    # "▁a", behind the end token, the bytes and "▁".
+    # "▁a" comes after the end token, the bytes and "▁".
     word = 1 + 256 + 1
     assert tokenizer.decode([word, word]) == "a a"
     detokenizer = Detokenizer(tokenizer)
