@@ -14,7 +14,18 @@ from sfumato.cli.output import progress
 from sfumato.errors import ConfigError, unknown
 from sfumato.storage import write_atomically
 
-CLAIMS = ("frontier", "answer-first", "steps", "difficulty", "iteration", "learned-stop", "batch", "drafting")
+CLAIMS = (
+    "frontier",
+    "answer-first",
+    "steps",
+    "difficulty",
+    "iteration",
+    "learned-stop",
+    "batch",
+    "drafting",
+    "epochs",
+    "noise",
+)
 
 
 def claims(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.__main__ import app
-from benchmarks.claims import answer_first, batch, difficulty, drafting, iteration, learned_stop, steps
+from benchmarks.claims import answer_first, batch, difficulty, drafting, epochs, iteration, learned_stop, noise, steps
 from benchmarks.claims.asking import Asked
 from benchmarks.shapes import build_shape
 from benchmarks.simulate import reached
@@ -22,6 +23,7 @@ from sfumato.engine.request import CanvasChanged, Result, Usage
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
 
+ROOT = Path(__file__).parents[2]
 GOLD = Item(prompt="answer, then derive: 4*9+sqrt(9)", response="39\n36+3 = 39", answer="39")
 
 
@@ -168,6 +170,50 @@ def test_drafting_bounds():
     assert rows[1]["acceptance_for_2"] == pytest.approx(1.0)
     assert drafting.acceptance(2, 1.5) == pytest.approx(0.5)
     assert drafting.acceptance(2, 2.5) is None
+
+
+def test_noise_counts_answers_by_task_and_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"sfumato report recipes/noise\.toml"):
+        next(noise.measure(9))
+    usage = {"denoising_steps": 4.0, "revisions": 2.0}
+    item = {"task": "sums", "system": "random", "usage": usage}
+    answers = [(False, True), (True, False), (None, True), (True, True)]
+    noise.RESULTS.parent.mkdir(parents=True)
+    noise.RESULTS.write_text(
+        "".join(
+            json.dumps(item | {"index": index, "first_right": first, "right": right}) + "\n"
+            for index, (first, right) in enumerate(answers)
+        )
+    )
+    (row,) = noise.measure(9)
+    assert (row["n"], row["score"], row["right_to_wrong"], row["wrong_to_right"]) == (4, 0.75, 1, 1)
+    (row,) = noise.measure(2)
+    assert (row["n"], row["score"], row["revisions"]) == (2, 0.5, 2.0)
+
+
+def test_epochs_are_documents_drawn_over_documents_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in epochs.RECIPES.values():
+        (tmp_path / "recipes").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "recipes" / f"{name}.toml", tmp_path / "recipes")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=r"sfumato train recipes/evidence-epochs\.toml"):
+        next(epochs.measure(1))
+    for name in epochs.RECIPES.values():
+        log = Path("runs", name, "log.jsonl")
+        log.parent.mkdir(parents=True)
+        records = [{"step": 1, "loss": 2.0}, {"step": 7, "loss": 1.0, "response_nll": 0.5, "score/json": 0.0}]
+        log.write_text("".join(json.dumps(record) + "\n" for record in records))
+    counted = {}
+    for size in (3, 6):
+        for path in ("scarce.jsonl", "held.jsonl"):
+            Path(path).write_text('{"prompt": "json: a", "response": "{}"}\n' * size)
+        canvas, twin = epochs.measure(2)
+        assert (canvas["kind"], twin["kind"]) == ("canvas", "twin")
+        counted[size] = canvas["epochs"], twin["epochs"]
+    assert counted[3] == pytest.approx([2 * count for count in counted[6]])
+    # A canvas takes at least 48 positions of a row of 256, and there are eight rows and seven steps.
+    assert 0 < counted[3][0] <= 7 * 8 * (256 // 48) / 3
 
 
 def test_claim_is_measured_stored_and_redrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,62 @@
+"""Random tokens against masks: the answers of `sfumato report recipes/noise.toml`, counted.
+
+Reads reports/noise, and asks nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from benchmarks.options import Row
+from sfumato.errors import ConfigError
+from sfumato.evaluation.statistics import share_interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RESULTS = Path("reports/noise/results.jsonl")
+SIZE = (8.0, 3.4)
+_COLORS = ("#d95f0e", "#756bb1", "#31a354", "#a1d99b")
+
+
+def measure(n: int) -> Iterator[Row]:
+    """One row per task and system, from the first n items."""
+    if not RESULTS.exists():
+        raise ConfigError(f"{RESULTS} is missing; ask first: sfumato report recipes/noise.toml")
+    answers = [item for item in map(json.loads, RESULTS.read_text("utf-8").splitlines()) if item["index"] < n]
+    for task, system in dict.fromkeys((item["task"], item["system"]) for item in answers):
+        items = [item for item in answers if (item["task"], item["system"]) == (task, system)]
+        right = [bool(item["right"]) for item in items]
+        changed = [
+            (bool(item["first_right"]), bool(item["right"])) for item in items if item["first_right"] is not None
+        ]
+        yield {
+            **{"task": task, "system": system, "n": len(items), "score": fmean(right)},
+            "score_95": list(share_interval(sum(right), len(right))),
+            **{name: fmean(item["usage"][name] for item in items) for name in ("denoising_steps", "revisions")},
+            **{"right_to_wrong": changed.count((True, False)), "wrong_to_right": changed.count((False, True))},
+        }
+
+
+def plot(rows: Sequence[Row], figure: Figure) -> None:
+    """Scores by task, and the steps above them."""
+    axes = figure.subplots()
+    tasks, systems = (list(dict.fromkeys(row[key] for row in rows)) for key in ("task", "system"))
+    width = 0.8 / len(systems)
+    for number, (system, color) in enumerate(zip(systems, _COLORS, strict=False)):
+        shown = [row for row in rows if row["system"] == system]
+        where = [tasks.index(row["task"]) + width * (number - (len(systems) - 1) / 2) for row in shown]
+        errors = [
+            [row["score"] - row["score_95"][0] for row in shown],
+            [row["score_95"][1] - row["score"] for row in shown],
+        ]
+        bars = axes.bar(where, [row["score"] for row in shown], 0.95 * width, yerr=errors, color=color, label=system)
+        axes.bar_label(bars, [f"{row['denoising_steps']:.0f}" for row in shown], fontsize=6)
+    axes.set_xticks(range(len(tasks)), tasks, fontsize=8)
+    axes.set(ylabel="share of right answers", ylim=(0, 1), title="Right answers, and above them the steps taken")
+    axes.title.set_fontsize(10)
+    axes.legend(fontsize=8, frameon=False)
