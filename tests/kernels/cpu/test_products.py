@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import QuantizedActivation
+from sfumato.kernels.base import QuantizedActivation, unpack
 from sfumato.kernels.cpu import products
 from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.quantization.products import IntegerMatrix
@@ -151,6 +151,20 @@ def test_groups_of_inputs(num_rows: int, bits: int, group: int, num_outputs: int
         found_NO = one.multiply(x, scales_O, bias_O, residual_NO=residual_NO)
         torch.testing.assert_close(found_NO.double(), expected_NO, rtol=1e-5, atol=2e-2)
         torch.testing.assert_close(one.multiply(x, scales_O), found_NO - bias_O - residual_NO, rtol=1e-5, atol=2e-2)
+
+
+@pytest.mark.usefixtures("instruction")
+@pytest.mark.parametrize("value", [-128, -127, 127])
+@pytest.mark.parametrize("bits", [4, 8])
+def test_group_sums_hold_at_their_extremes(bits: int, value: int):
+    """AVX2 adds products in 16 bits, which must not overflow."""
+    held = torch.full((32, 64), 255, dtype=torch.uint8) if bits == 4 else torch.full((32, 128), 127, dtype=torch.int8)
+    highest = int(unpack(held).max())
+    matrix = Matrix(held, torch.ones(32, 4, 2, dtype=torch.float16))
+    x = QuantizedActivation(torch.full((5, 128), value, dtype=torch.int8), torch.ones(5, 4))
+    expected = float(128 * value * (highest + 1))
+    assert torch.equal(matrix.multiply(x, torch.ones(1, 32)), torch.full((5, 32), expected))
+    assert highest == 2**bits - 1
 
 
 @pytest.mark.usefixtures("threads")

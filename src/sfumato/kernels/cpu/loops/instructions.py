@@ -27,12 +27,12 @@ LINE = 64
 REGISTER = 64 if VNNI else 32
 """Bytes of a vector register. Two of them hold the sums of a row; AVX2 goes over a panel twice."""
 INPUT_BYTES = 1 if VNNI else 2
-"""Bytes per input: AVX2 multiplies pairs of 16 bits, in the order of `widen`."""
+"""Bytes per input, except for levels of 4 bits: AVX2 multiplies pairs of 16 bits, in the order of `products._widen`."""
 _NUM_LANES = REGISTER // 4
 
 _WORD, _INT, _SHORT, _BYTE = (ir.IntType(bits) for bits in (64, 32, 16, 8))
 _LANES, _FLOATS, _HALVES = (ir.VectorType(kind, _NUM_LANES) for kind in (_INT, ir.FloatType(), ir.HalfType()))
-_PAIRS = ir.VectorType(_SHORT, 2 * _NUM_LANES)
+_PAIRS, _BYTES = ir.VectorType(_SHORT, 2 * _NUM_LANES), ir.VectorType(_BYTE, REGISTER)
 _PRODUCT = types.void(*[types.int64] * 10)
 # Offsets of a row's two registers of sums, in bytes.
 _SIDES = (0, 2 * PANEL)
@@ -116,11 +116,14 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
     """Emit the same for a panel in groups, with float results. Instead of start values it reads factors: for each group
     of a row, the scale of its inputs, and that times their sum."""
     step_bytes = 4 * PANEL * bits // 8
+    # AVX2 multiplies bytes where eight sums of products fit 16 bits: 8 * 2 * 15 * 128 < 2^15.
+    in_bytes = bits == 4 and not VNNI
+    input_bytes = 1 if in_bytes else INPUT_BYTES
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, width, panel, factors, factors_stride, out, out_stride, ahead, num_ahead, column = arguments
         num_groups = builder.sdiv(factors_stride, _WORD(8))
-        group, row_bytes = builder.sdiv(width, num_groups), builder.mul(width, _WORD(INPUT_BYTES))
+        group, row_bytes = builder.sdiv(width, num_groups), builder.mul(width, _WORD(input_bytes))
         levels_bytes = builder.mul(builder.sdiv(group, _WORD(4)), _WORD(step_bytes))
         block_bytes = builder.add(levels_bytes, _WORD(2 * LINE))
         distance = builder.select(builder.icmp_signed(">", num_ahead, _WORD(0)), builder.sub(ahead, panel), _WORD(0))
@@ -132,6 +135,21 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
 
         def fused(a: Any, b: Any, total: Any) -> None:
             builder.store(call(builder, f"llvm.fma.v{_NUM_LANES}f32", _FLOATS, a, b, builder.load(total)), total)
+
+        def add_bytes(levels: Sequence[Any], of_row: Sequence[Any], *terms: Any) -> None:
+            fours = builder.bitcast(_everywhere(builder, _LANES, *terms), _BYTES)
+            for half, total in zip(levels, of_row, strict=True):
+                given = (builder.bitcast(half, _BYTES), fours)
+                products = call(builder, "llvm.x86.avx2.pmadd.ub.sw", _PAIRS, *given)
+                builder.store(builder.add(builder.load(total), products), total)
+
+        def fold() -> None:
+            """Move sums of 16 bits to those of 32."""
+            for pairs, total in zip(shorts, sums, strict=True):
+                given = (builder.load(pairs), ir.Constant(_PAIRS, [1] * 2 * _NUM_LANES))
+                products = call(builder, "llvm.x86.avx2.pmadd.wd", _LANES, *given)
+                builder.store(builder.add(builder.load(total), products), total)
+                builder.store(ir.Constant(_PAIRS, [0] * 2 * _NUM_LANES), pairs)
 
         def take(block: Any, inputs: Any, step: Any) -> None:
             """Add the products of four inputs."""
@@ -145,16 +163,22 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
                 upper = builder.lshr(levels[0], ir.Constant(_LANES, [4] * _NUM_LANES))
                 levels = [builder.and_(half, low) for half in (levels[0], upper)]
             columns = [_unpack(builder, half, signed=False) for half in levels]
-            at_step = builder.mul(step, _WORD(4 * INPUT_BYTES))
             for row in range(num_rows):
-                of_row = sums[2 * row : 2 * row + 2]
-                _add_dots(builder, of_row, columns, False, inputs, builder.mul(row_bytes, _WORD(row)), at_step)
+                sides = slice(2 * row, 2 * row + 2)
+                terms = (inputs, builder.mul(row_bytes, _WORD(row)), builder.mul(step, _WORD(4 * input_bytes)))
+                if in_bytes:
+                    add_bytes(levels, shorts[sides], *terms)
+                else:
+                    _add_dots(builder, sums[sides], columns, False, *terms)
 
+        shorts = [cgutils.alloca_once(builder, _PAIRS) for _ in sums] if in_bytes else []  # type: ignore[no-untyped-call]
+        for pairs in shorts:
+            builder.store(ir.Constant(_PAIRS, [0] * 2 * _NUM_LANES), pairs)
         for total in totals:
             builder.store(ir.Constant(_FLOATS, [0.0] * _NUM_LANES), total)
         with cgutils.for_range(builder, num_groups) as loop:
             block = builder.add(panel, builder.mul(loop.index, block_bytes))
-            inputs = builder.add(x, builder.mul(loop.index, builder.mul(group, _WORD(INPUT_BYTES))))
+            inputs = builder.add(x, builder.mul(loop.index, builder.mul(group, _WORD(input_bytes))))
             for own in sums:
                 builder.store(ir.Constant(_LANES, [0] * _NUM_LANES), own)
             # Eight at a time, because loop overhead would cost as much as a row.
@@ -163,9 +187,13 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             with cgutils.for_range(builder, num_eights) as eight:
                 for number in range(8):
                     take(block, inputs, builder.add(builder.mul(eight.index, _WORD(8)), _WORD(number)))
+                if in_bytes:
+                    fold()
             whole_steps = builder.mul(num_eights, _WORD(8))
             with cgutils.for_range(builder, builder.sub(num_steps, whole_steps)) as step:
                 take(block, inputs, builder.add(whole_steps, step.index))
+                if in_bytes:
+                    fold()
 
             def load_halves(first: int, side: int) -> Any:
                 """Load a register of scales or minimums, which take half as much memory as sums."""
@@ -325,7 +353,8 @@ def multiply_groups(num_rows: int, product: Any, bits: int) -> None:
     x, width, panel, factors, factors_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
-        of_row, scales, to = x + row * width * INPUT_BYTES, factors + row * factors_stride, out + row * out_stride
+        of_row = x + row * width * (1 if bits == 4 else INPUT_BYTES)
+        scales, to = factors + row * factors_stride, out + row * out_stride
         given = (of_row, width, panel, scales, factors_stride, to, out_stride, ahead, 1 if row == 0 else 0)
         if bits == 4:
             row += _multiply_some_of_4(num_rows - row, given)

@@ -145,14 +145,20 @@ def multiply(job: Any) -> None:
                 by_tiles = rows >= least_tiled
                 # Digits to be summed are unsigned, and so are levels of groups.
                 flip = 0 if by_tiles or sums or bits or not VNNI else FLIP
-                takes = flip != 0 or depth != num_inputs or not VNNI
+                widens = not VNNI and bits != 4
+                takes = flip != 0 or depth != num_inputs or widens
                 if by_tiles:
                     fill_shapes(rows, shapes_2B)
                     leaves = True
-                if takes and VNNI:
-                    _take(x_MI[row : row + rows], chunk * depth, flip, own_MD)
-                elif takes:
+                if widens:
                     _widen(x_MI[row : row + rows], chunk * depth, sums, own_MD.view(np.int16))
+                elif takes:
+                    _take(
+                        x_MI[row : row + rows],
+                        chunk * depth,
+                        flip,
+                        carray(at(place_of(own_MD)), (rows, depth), np.uint8),
+                    )
                 if bits:
                     _weigh_groups(x_MI[row : row + rows], scale_NG[row : row + rows // digits], factors_MG2)
             if rows == 0:
