@@ -242,8 +242,8 @@ def test_a_cpu_without_these_instructions_compiles_none_of_them(tmp_path: Path):
         "from sfumato.kernels.cpu.loops import sizes\n"
         "sizes.features = frozenset\n"
         "from sfumato.kernels.cpu import products\n"
-        "from sfumato.kernels.cpu.loops import instructions\n"
-        "print(products.is_available(), instructions.AMX)\n"
+        "from sfumato.kernels.cpu.loops import tiles\n"
+        "print(products.is_available(), tiles.AMX)\n"
     )
     older = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma", "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(

@@ -1,10 +1,10 @@
-"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: AMX, VNNI of AVX-512, or AVX2.
+"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: VNNI of AVX-512, or AVX2.
 
 A panel is 32 outputs, with four inputs of each output adjacent, as AMX and VNNI read them. Levels of groups are
 unsigned; with 4 bits, those of the upper 16 outputs are in the upper halves of the bytes. After the levels of each
 group come its 32 scales and 32 minimums, in float16.
 
-Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI and AMX.
+Source: Intel 64 and IA-32 Architectures Optimization Reference Manual, on VNNI.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ from numba import njit, types
 from numba.core import cgutils
 
 from sfumato.kernels.base import SECOND_DIGIT
-from sfumato.kernels.cpu.loops.compiling import Array, call, code, pointer
-from sfumato.kernels.cpu.loops.sizes import PANEL, STEP, features
+from sfumato.kernels.cpu.loops.compiling import call, code, pointer
+from sfumato.kernels.cpu.loops.sizes import PANEL, features
 
-# Rows of an AMX tile.
-TILE = 16
-AMX, VNNI = "amx_int8" in features(), "avx512_vnni" in features()
+VNNI = "avx512_vnni" in features()
 LINE = 64
 REGISTER = 64 if VNNI else 32
 """Bytes of a vector register. Two of them hold the sums of a row; AVX2 goes over a panel twice."""
@@ -38,7 +36,7 @@ _PRODUCT = types.void(*[types.int64] * 10)
 _SIDES = (0, 2 * PANEL)
 
 
-def _fetch(builder: Any, *terms: Any) -> None:
+def fetch(builder: Any, *terms: Any) -> None:
     """Prefetch an address into the second-level cache."""
     reading, level, data = _INT(0), _INT(2), _INT(1)
     call(builder, "llvm.prefetch.p0", ir.VoidType(), pointer(builder, _BYTE, *terms), reading, level, data)
@@ -100,7 +98,7 @@ def _dots(num_rows: int) -> Any:
             for side in _SIDES:
                 place = pointer(builder, _LANES, panel, column, panel_at, _WORD(side))
                 columns.append(_unpack(builder, builder.load(place, align=REGISTER), signed=True))
-                _fetch(builder, ahead, ahead_at, _WORD(side))
+                fetch(builder, ahead, ahead_at, _WORD(side))
             inputs = builder.mul(loop.index, _WORD(4 * INPUT_BYTES))
             for row in range(num_rows):
                 of_row = sums[2 * row : 2 * row + 2]
@@ -109,7 +107,7 @@ def _dots(num_rows: int) -> Any:
             builder.store(builder.load(own), place, align=4)
         return context.get_dummy_value()
 
-    return _product(generate)
+    return product_of(generate)
 
 
 def _grouped_dots(num_rows: int, bits: int) -> Any:
@@ -158,7 +156,7 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             for line in range(0, step_bytes, LINE):
                 place = pointer(builder, _LANES, block, column, lines, _WORD(line))
                 levels.append(builder.load(place, align=REGISTER))
-                _fetch(builder, block, distance, lines, _WORD(line))
+                fetch(builder, block, distance, lines, _WORD(line))
             if bits == 4:
                 upper = builder.lshr(levels[0], ir.Constant(_LANES, [4] * _NUM_LANES))
                 levels = [builder.and_(half, low) for half in (levels[0], upper)]
@@ -203,7 +201,7 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
 
             scales, minimums = ([load_halves(first, side) for side in _SIDES] for first in (0, LINE))
             for line in (0, LINE):
-                _fetch(builder, block, distance, levels_bytes, _WORD(line))
+                fetch(builder, block, distance, levels_bytes, _WORD(line))
             for row in range(num_rows):
                 terms = (factors, builder.mul(factors_stride, _WORD(row)), builder.mul(loop.index, _WORD(8)))
                 scale, scaled_sum = (_everywhere(builder, _FLOATS, *terms, _WORD(place)) for place in (0, 4))
@@ -218,46 +216,10 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             builder.store(builder.load(total), place, align=4)
         return context.get_dummy_value()
 
-    return _product(generate)
+    return product_of(generate)
 
 
-def _tiles(num_tiles: int) -> Any:
-    """Emit the product of one or two tiles of 16 rows with a panel in AMX. Tiles 0 to 3 are sums, 4 and 5 rows, 6 and 7
-    the panel."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead, _ = arguments
-
-        def tile(name: str, number: int, stride: Any, *terms: Any) -> None:
-            place = pointer(builder, _BYTE, *terms)
-            call(builder, f"llvm.x86.tile{name}", ir.VoidType(), _BYTE(number), place, stride)
-
-        def each_sum(name: str, address: Any, stride: Any) -> None:
-            for number in range(2 * num_tiles):
-                rows, half = divmod(number, 2)
-                tile(name, number, stride, address, builder.mul(stride, _WORD(TILE * rows)), _WORD(LINE * half))
-
-        each_sum("loadd64", start, start_stride)
-        with cgutils.for_range(builder, builder.sdiv(width, _WORD(STEP))) as loop:
-            panel_at = builder.mul(loop.index, _WORD(PANEL * STEP))
-            for half in (0, 1):
-                tile("loadd64", 6 + half, _WORD(2 * LINE), panel, panel_at, _WORD(LINE * half))
-            for rows in range(num_tiles):
-                offset = builder.mul(width, _WORD(TILE * rows))
-                tile("loadd64", 4 + rows, width, x, offset, builder.mul(loop.index, _WORD(STEP)))
-                for half in (0, 1):
-                    given = (_BYTE(2 * rows + half), _BYTE(4 + rows), _BYTE(6 + half))
-                    call(builder, "llvm.x86.tdpbssd", ir.VoidType(), *given)
-            ahead_at = builder.mul(loop.index, builder.mul(num_ahead, _WORD(LINE)))
-            with cgutils.for_range(builder, num_ahead) as line:
-                _fetch(builder, ahead, ahead_at, builder.mul(line.index, _WORD(LINE)))
-        each_sum("stored64", out, out_stride)
-        return context.get_dummy_value()
-
-    return _product(generate)
-
-
-def _product(generate: Any) -> Any:
+def product_of(generate: Any) -> Any:
     """Product of some rows with a panel, given addresses and strides in bytes; the width is in inputs. Meanwhile,
     `num_ahead` lines of memory per instruction are prefetched from `ahead`. With AVX2, `column` is the offset of the
     first of the two registers of sums that are computed, in bytes."""
@@ -279,28 +241,6 @@ def _product(generate: Any) -> Any:
         return _PRODUCT, generate
 
     return product
-
-
-@code
-def _shape_tiles(typing_context: Any, shapes: Any) -> Any:
-    """Configure the tiles from the shapes at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        call(builder, "llvm.x86.ldtilecfg", ir.VoidType(), pointer(builder, _BYTE, arguments[0]))
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
-@code
-def _leave_tiles(typing_context: Any) -> Any:
-    """Release the tiles."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        call(builder, "llvm.x86.tilerelease", ir.VoidType())
-        return context.get_dummy_value()
-
-    return types.void(), generate
 
 
 def _by_rows(products: Sequence[tuple[int, Any]]) -> Callable[..., int]:
@@ -332,7 +272,6 @@ _multiply_some_of_4, _multiply_some_of_8 = (
     _by_rows([(num_rows, _grouped_dots(num_rows, bits)) for num_rows in ((6, 4, 2, 1) if VNNI else (4, 2, 1))])
     for bits in (4, 8)
 )
-_two_tiles, _one_tile = _tiles(2), _tiles(1)
 
 
 @njit(error_model="numpy")
@@ -360,59 +299,6 @@ def multiply_groups(num_rows: int, product: Any, bits: int) -> None:
             row += _multiply_some_of_4(num_rows - row, given)
         else:
             row += _multiply_some_of_8(num_rows - row, given)
-
-
-@njit(error_model="numpy")
-def _by_tiles_of_amx(num_rows: int, product: Any, shapes: int) -> None:
-    """`multiply_by_lanes` in AMX, with the shapes from `fill_shapes`."""
-    x, width, panel, start, start_stride, out, out_stride, ahead = product
-    # Each instruction reads 32 lines of the panel.
-    num_ahead = 32 // max((num_rows + 2 * TILE - 1) // (2 * TILE), 1)
-    for row in range(0, num_rows, 2 * TILE):
-        left = num_rows - row
-        if left < 2 * TILE:
-            _shape_tiles(shapes + LINE)
-        elif row == 0:
-            _shape_tiles(shapes)
-        first, to = start + row * start_stride, out + row * out_stride
-        given = (x + row * width, width, panel, first, start_stride, to, out_stride, ahead, num_ahead, 0)
-        if left > TILE:
-            _two_tiles(*given)
-        else:
-            _one_tile(*given)
-        ahead += num_ahead * width
-
-
-# Instructions that this CPU lacks must not be compiled.
-multiply_by_tiles = _by_tiles_of_amx if AMX else multiply_by_lanes
-
-
-@njit(error_model="numpy")
-def leave_tiles() -> None:
-    """Release the tiles, if the CPU has any."""
-    if AMX:
-        _leave_tiles()
-
-
-@njit(error_model="numpy")
-def fill_shapes(num_rows: int, shapes_2B: Array) -> None:
-    """Write the shapes of tiles for whole pairs, and for the remaining rows.
-
-    Source: the manual's LDTILECFG: a byte of 1, bytes per row of each tile from byte 16 on, rows from byte 48 on.
-    """
-    tail = num_rows % (2 * TILE)
-    shapes_2B[:] = 0
-    for shape in range(2):
-        upper = TILE if shape == 0 else max(1, min(tail, TILE))
-        lower = TILE if shape == 0 else max(1, tail - TILE)
-        shapes_2B[shape, 0] = 1
-        for tile in range(8):
-            shapes_2B[shape, 16 + 2 * tile] = LINE
-            shapes_2B[shape, 48 + tile] = TILE
-        for tile in (0, 1, 4):
-            shapes_2B[shape, 48 + tile] = upper
-        for tile in (2, 3, 5):
-            shapes_2B[shape, 48 + tile] = lower
 
 
 def _finishing(digits: int, adds: bool, grouped: bool) -> Any:

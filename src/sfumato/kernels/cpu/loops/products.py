@@ -5,7 +5,7 @@ sum and multiply them with all panels. If there are several matrices with their 
 read. Integer sums are exact, so all instructions and any number of threads give the same result; sums over groups are
 floats, added in order.
 
-numba caches compiled loops by file: after a change in `instructions`, touch this file too.
+numba caches compiled loops by file: after a change in `instructions` or `tiles`, touch this file too.
 """
 
 # M rows, I inputs, G groups of them, O outputs, P panels of them, X matrices, C chunks of inputs, S threads
@@ -24,15 +24,13 @@ from sfumato.kernels.cpu.loops.instructions import (
     INPUT_BYTES,
     LINE,
     VNNI,
-    fill_shapes,
     finish,
     finish_groups,
-    leave_tiles,
     multiply_by_lanes,
-    multiply_by_tiles,
     multiply_groups,
 )
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
+from sfumato.kernels.cpu.loops.tiles import fill_shapes, leave_tiles, multiply_by_tiles
 
 
 @njit(error_model="numpy")
