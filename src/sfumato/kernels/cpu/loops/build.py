@@ -13,12 +13,13 @@ import tempfile
 from pathlib import Path
 
 _CALLERS = ("backend", "products")
-# What numba compiles for, by library, and features that a library uses only where the CPU has them.
+# What numba compiles for, by library.
 _TARGETS = {
     "x86-64-v4-vnni.so": {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"},
     "x86-64-v3.so": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
 }
-_OPTIONAL = {"x86-64-v4-vnni.so": {"amx_int8", "amx_tile"}, "x86-64-v3.so": set[str]()}
+# What the loops use beyond what a library needs, where the CPU has it.
+_OPTIONAL = {"x86-64-v4-vnni.so": frozenset({"amx_int8", "amx_tile"})}
 
 
 def build(path: Path) -> None:
@@ -30,7 +31,7 @@ def build(path: Path) -> None:
     from sfumato.kernels.cpu import running
     from sfumato.kernels.cpu.loops import sizes
 
-    target = running.LIBRARIES[path.name] | _OPTIONAL[path.name]
+    target = running.LIBRARIES[path.name] | _OPTIONAL.get(path.name, frozenset())
     setattr(sizes, "features", lambda: target)  # noqa: B010
     from sfumato.kernels.cpu.loops.compiling import compiled
 

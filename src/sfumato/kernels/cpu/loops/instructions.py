@@ -160,7 +160,7 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             if bits == 4:
                 upper = builder.lshr(levels[0], ir.Constant(_LANES, [4] * _NUM_LANES))
                 levels = [builder.and_(half, low) for half in (levels[0], upper)]
-            columns = [_unpack(builder, half, signed=False) for half in levels]
+            columns = [] if in_bytes else [_unpack(builder, half, signed=False) for half in levels]
             for row in range(num_rows):
                 sides = slice(2 * row, 2 * row + 2)
                 terms = (inputs, builder.mul(row_bytes, _WORD(row)), builder.mul(step, _WORD(4 * input_bytes)))
@@ -276,7 +276,7 @@ _multiply_some_of_4, _multiply_some_of_8 = (
 
 @njit(error_model="numpy")
 def multiply_by_lanes(num_rows: int, product: Any, shapes: int) -> None:
-    """Multiply all rows with a panel; `product` is what `_product` takes, without `num_ahead` and `column`."""
+    """Multiply all rows with a panel; `product` is what `product_of` takes, without `num_ahead` and `column`."""
     x, width, panel, start, start_stride, out, out_stride, ahead = product
     row = 0
     while row < num_rows:
