@@ -49,10 +49,10 @@ class Served:
         return self.ask("/v1/chat/completions", messages=[{"role": "user", "content": content}], **body)
 
     def wait_until_idle(self, model: str = "tiny") -> None:
-        """Wait until no answer is running."""
-        engine = self.host.loaded[model].answering.engine
+        """Wait until no answer is running and no request holds the model."""
+        hosted = self.host.loaded[model]
         end = time.monotonic() + 600
-        while engine.has_work:
+        while hosted.answering.engine.has_work or hosted.num_users:
             assert time.monotonic() < end
             time.sleep(0.01)
 
