@@ -29,9 +29,9 @@ from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Re
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.gguf_file import GGUFFile
-from sfumato.hardware import find_device
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.models.decoder import fuse
+from sfumato.models.model import find_device
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.logits import LearnedStop

@@ -28,10 +28,12 @@ from sfumato.checkpoints.tensors import (
     BASE,
     DELTA,
     INDEX,
+    PREPARED,
     WEIGHTS,
     GGUFSource,
     SafetensorsSource,
     TensorSource,
+    opened_tensors,
     round_tensor,
     save_delta,
     tensors_of,
@@ -240,7 +242,10 @@ def preparation_of(source: Path | GGUFFile) -> Preparation | None:
     """
     if isinstance(source, GGUFFile) or not ((source / WEIGHTS).is_file() or (source / INDEX).is_file()):
         return None
-    return Preparation.read(next(iter(weight_files(source))))
+    path = next(iter(weight_files(source)))
+    with opened_tensors(path) as file:
+        record = (file.metadata() or {}).get(PREPARED)
+    return None if record is None else Preparation.parse(record, path)
 
 
 def save_prepared(

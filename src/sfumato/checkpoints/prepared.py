@@ -81,21 +81,12 @@ class Preparation:
         return {"format": "pt", PREPARED: json.dumps({"version": VERSION, "dtype": dtype, **fields})}
 
     @classmethod
-    def read(cls, path: Path) -> Preparation | None:
-        """The record in a file; None if its weights are not prepared.
+    def parse(cls, record: str, path: Path) -> Preparation:
+        """Parse the record of a file.
 
         Raises:
-            CheckpointError: if the file is damaged, or of another version.
+            CheckpointError: if it is damaged, or of another version.
         """
-        with opened_tensors(path) as file:
-            return cls.of_file(path, file)
-
-    @classmethod
-    def of_file(cls, path: Path, file: Any) -> Preparation | None:
-        """The record in an open file; see `read`."""
-        record = (file.metadata() or {}).get(PREPARED)
-        if record is None:
-            return None
         try:
             fields = json.loads(record)
             if fields.pop("version") == VERSION:
@@ -149,7 +140,8 @@ class Layout:
         tensors: dict[str, Tensor] = {}
         for path in paths:
             with opened_tensors(path) as file:
-                if Preparation.of_file(path, file) != self.preparation:
+                record = (file.metadata() or {}).get(PREPARED)
+                if record is None or Preparation.parse(record, path) != self.preparation:
                     raise CheckpointError(f"{path} belongs to another conversion than the other files; convert again")
                 tensors |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         absent = {name for name, one in self.expected.items() if name not in tensors or not _alike(tensors[name], one)}

@@ -26,10 +26,10 @@ from torch.distributed.tensor import DTensor
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
 from sfumato.errors import ConfigError, SfumatoError, check_range
-from sfumato.hardware import find_device
 from sfumato.interrupts import Interrupted, Signals
 from sfumato.models.decoder import Decoder
 from sfumato.models.lora import merged
+from sfumato.models.model import find_device
 from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.training.distributed import World, local, recompute, shard, trained
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
