@@ -136,9 +136,8 @@ def run(
         near = [kind for kind in text_model.kinds if kind.matches(asked)]
         if near and any(result.usage.unsettled for result in results):
             typer.echo(f"sfumato: {model} was trained on prompts such as\n{examples(near)}", err=True)
-    if any(result.failed for result in results):
-        reasons = {result.error or "the model gave NaN or infinite logits" for result in results if result.failed}
-        typer.echo(f"sfumato: {'; '.join(sorted(reasons))}; the answer ends there", err=True)
+    if failures := {result.failure for result in results if result.failed}:
+        typer.echo(f"sfumato: {'; '.join(sorted(failures))}; the answer ends there", err=True)
         raise typer.Exit(1)
     if signals.arrived is not None:
         partial = any(result.finish_reason == "cancelled" for result in results)
@@ -211,10 +210,9 @@ def _collect(events: Iterator[Event], signals: Signals, *, live: bool) -> list[R
         console = Console(highlight=False, markup=False, emoji=False)
         if not console.is_dumb_terminal:
             return play(events, console, signals)
-    from sfumato.engine.request import Finished
+    from sfumato.engine.request import results_of
 
-    ended = (event for event in events if isinstance(event, Finished))
-    return [event.result for event in sorted(ended, key=lambda event: event.variation)]
+    return results_of(events)
 
 
 def _write_trace(path: Path, results: Sequence[Result]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -303,12 +303,17 @@ class Result:
     """Mean log-probability, in nats, of the last step's draws on each canvas, given everything else: a
     pseudo-likelihood for ranking answers to one job."""
     error: str = ""
-    """What failed, unless it was the model's logits; or how far an edit was below the required certainty."""
+    """What failed, if it is known; or how far an edit was below the required certainty."""
 
     @property
     def failed(self) -> bool:
         """Whether something went wrong."""
         return self.finish_reason == "error"
+
+    @property
+    def failure(self) -> str:
+        """What failed, in words; empty if nothing did."""
+        return (self.error or "the model gave NaN or infinite logits") if self.failed else ""
 
     def to_dict(self) -> dict[str, object]:
         """The JSON object that the command line prints: text, finish_reason, certainty, seed, model, usage, and trace
@@ -339,6 +344,12 @@ class Finished:
 
 
 Event = CanvasChanged | Committed | Reopened | Finished
+
+
+def results_of(events: Iterable[Event]) -> list[Result]:
+    """The results among the events of one request, in order of their variations."""
+    finished = (event for event in events if isinstance(event, Finished))
+    return [event.result for event in sorted(finished, key=lambda event: event.variation)]
 
 
 class EventQueue:

@@ -118,19 +118,7 @@ async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest
             return scores
     finally:
         usage = Usage(prompt_tokens=size, positions_computed=scores.num_positions)
-        bill(
-            [
-                Result(
-                    text="",
-                    tokens=(),
-                    confidence=(),
-                    finish_reason="stop",
-                    seed=request.seed,
-                    model=model.name,
-                    usage=usage,
-                )
-            ]
-        )
+        bill([Result(text="", tokens=(), finish_reason="stop", seed=request.seed, model=model.name, usage=usage)])
 
 
 def _joined(model: TextModel, tokens: Sequence[int], scores: _Scores, answer: _Json, result: Result) -> _Json:

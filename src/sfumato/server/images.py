@@ -102,7 +102,7 @@ class DiffusersImages:
 
     def __init__(self, name: str) -> None:
         if importlib.util.find_spec("diffusers") is None:
-            raise ConfigError("--images diffusers:MODEL needs more packages: pip install 'sfumato[images]'")
+            raise ConfigError("--images diffusers:MODEL needs more packages: pip install diffusers")
         self.name, self._turn = name, asyncio.Lock()
         self._pipeline: Any = None
 
