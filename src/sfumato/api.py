@@ -17,7 +17,7 @@ from typing import Literal, overload
 
 import torch
 
-from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint, preparation_of, save_prepared
+from sfumato.checkpoints.load import Checkpoint, describe, load_checkpoint, preparation_of, save_prepared
 from sfumato.checkpoints.registry import ASSETS, find_model, open_checkpoint
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
@@ -164,18 +164,6 @@ def _outline(name: str | Path, source: Path | GGUFFile) -> TextModel:
             f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
         )
     return TextModel(str(name), described, Tokenizer.of(source))
-
-
-def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
-    """Load the checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
-
-    Raises:
-        CheckpointError: if a file is invalid.
-    """
-    source = open_checkpoint(path)
-    build(source)
-    tokenizer = Tokenizer.of(source)
-    return _load(source, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
 def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch.dtype = torch.float32) -> None:

@@ -78,8 +78,6 @@ def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Con
     """Build the dataclass `cls` from plain values.
 
     Args:
-        cls: a dataclass type.
-        table: names and values, as from TOML or JSON.
         where: dotted path of the table, for error messages.
 
     Raises:

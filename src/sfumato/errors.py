@@ -33,7 +33,6 @@ class BusyError(CapacityError):
     """The queue is full, or the engine is closed.
 
     Args:
-        message: what is full.
         retry_after_s: estimated seconds until there is room; None if there never will be.
     """
 
@@ -46,8 +45,6 @@ class ServerError(SfumatoError):
     """A server refused a request or failed to answer it.
 
     Args:
-        message: the server's message.
-        status: HTTP status code.
         param: name of the invalid field, if the server gives one.
         code: such as "model_not_found" or "queue_full", if the server gives one.
         retry_after_s: seconds to wait before retrying, if the server gives them.
@@ -71,7 +68,6 @@ class StaleRevisionError(ServerError):
     """A canvas has changed since the revision that an edit was based on.
 
     Args:
-        message: the server's message.
         rev: the canvas's current revision.
         text: its current text.
     """
@@ -101,7 +97,6 @@ def check_range(owner: object, names: str, low: float, high: float = math.inf, *
     """Check that fields of a config are within a range.
 
     Args:
-        owner: the config.
         names: field names, separated by spaces.
         low, high: the range, inclusive.
         above: exclude `low`.
@@ -136,7 +131,6 @@ def as_list(name: str, given: Any, kind: str) -> list[Any]:
     """The items of a list parameter. A bare string is refused rather than read as a list of characters.
 
     Args:
-        name: of the parameter.
         given: the list, or any other iterable.
         kind: type of the items: "text", "span", "seed" or "prompt".
 

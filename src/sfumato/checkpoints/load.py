@@ -124,8 +124,6 @@ def export_checkpoint(
 
     Args:
         directory: created if missing.
-        checkpoint: the model.
-        eos_ids: ids that end a text.
         dtype: of the stored weights; None keeps each tensor's.
 
     Raises:
@@ -152,7 +150,6 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
 
     Args:
         directory: created if missing.
-        checkpoint: the model.
         base: directory of the other checkpoint.
         dtype: of the stored weights; None takes each tensor's in the base.
 
@@ -201,7 +198,6 @@ def load_checkpoint(
 
     Args:
         source: a directory with config.json and the weights, whole or as a delta, or a GGUF file.
-        dtype: of the loaded weights.
         quantization: of linears and experts; None leaves them floats.
         device: where tensors go, each as it is read.
 
@@ -346,10 +342,6 @@ def fill(
 
     Args:
         model: its parameters and persistent buffers are replaced.
-        family: defines where each tensor goes.
-        source: the tensors.
-        dtype: of the weights.
-        quantization, device: see `load_checkpoint`.
 
     Raises:
         CheckpointError: if tensors are missing, unexpected, misshapen or not finite; lists all of them.

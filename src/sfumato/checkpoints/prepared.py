@@ -104,7 +104,6 @@ class Layout:
 
     Args:
         model: without weights; stays as it is.
-        preparation: how they are quantized.
     """
 
     def __init__(self, model: Model, preparation: Preparation) -> None:
@@ -125,7 +124,6 @@ class Layout:
         """Map the tensors of files.
 
         Args:
-            paths: of all files.
             dtype: of the weights that are not quantized; if files have another one, these are copied.
 
         Raises:
@@ -228,7 +226,6 @@ def prepare(
     """Prepare weights and write them; only those of a product and of a file are in memory, and the embedding.
 
     Args:
-        shards: takes them.
         layout: of weights in groups, which need no sample.
         model: on the meta device; spent.
         weights: quantized where they should be, in any order.

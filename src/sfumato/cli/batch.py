@@ -121,7 +121,6 @@ def run_batch(
     """Answer the prompts of a file; exit with 1 if any of them failed.
 
     Args:
-        file, text: the file's name and contents.
         output: where answers go; None is stdout.
         n, options: for all lines that do not set their own.
         answer: yields each job with its result.

@@ -242,7 +242,6 @@ def print_usage(results: Sequence[Result], live: bool, load_s: float | None = No
     """Print the cost of answers on one line of stderr, and warn of unsettled ones.
 
     Args:
-        results: one or more.
         live: whether they were animated, which took longer.
         load_s: seconds to load the model; None leaves it out.
     """

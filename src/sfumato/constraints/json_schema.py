@@ -72,7 +72,6 @@ def language_of_schema(
 
     Args:
         schema: of draft 2020-12.
-        budget: limits on states and time.
 
     Returns:
         Values as `json.dumps` writes them with ``ensure_ascii=False``.

@@ -216,7 +216,6 @@ def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random)
 
     Args:
         lexemes: of a clean text; the first two stay unchanged.
-        config: kinds and shares of noise.
 
     Returns:
         The cells, the last one of `END`.

@@ -151,12 +151,7 @@ def similarity(one_H: Signature, other_H: Signature) -> float:
 
 
 class NearDuplicates:
-    """Texts added so far, searchable by similarity.
-
-    Args:
-        threshold: similarity from which texts count as duplicates.
-        shingle_words: words of a shingle.
-    """
+    """Texts added so far, searchable by similarity."""
 
     def __init__(self, threshold: float, shingle_words: int = 3) -> None:
         rng = np.random.default_rng(0)

@@ -325,7 +325,6 @@ def pack(
         source: of documents, by seed.
         step: of the batch; with `seed` it determines everything.
         end_id: the end token, which pads the last canvas of a response.
-        spec: how the model will generate.
 
     Raises:
         ConfigError: if a document does not fit an empty row.

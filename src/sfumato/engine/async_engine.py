@@ -60,7 +60,6 @@ class AsyncEngine:
         """Answer a request and yield its events. Leaving the iteration cancels the request.
 
         Args:
-            request: the request.
             drafts: yield `CanvasChanged` events too.
             every_draft: yield all drafts. Otherwise a slow reader gets only the newest of several waiting drafts of a
                 canvas.
@@ -103,7 +102,6 @@ class AsyncEngine:
         """Answer a request.
 
         Args:
-            request: the request.
             on_left: if this is cancelled, called with the results so far.
 
         Returns:

@@ -78,7 +78,6 @@ class Engine:
 
     Args:
         model: from `sfumato.load`, or its bundle.
-        config: capacity of the engine.
     """
 
     def __init__(self, model: HasBundle | ModelBundle, config: EngineConfig | None = None) -> None:
@@ -113,7 +112,6 @@ class Engine:
         """Queue a request.
 
         Args:
-            request: the request.
             drafts: emit a `CanvasChanged` for every step.
             latest_only: of several waiting drafts of one canvas, keep only the newest.
 

@@ -45,9 +45,6 @@ class TextModel:
 
     Args:
         name: shown in results.
-        checkpoint: weights, spec and sampling defaults.
-        tokenizer: the checkpoint's tokenizer.
-        stop_head: a learned stop rule.
 
     Raises:
         CheckpointError: if the tokenizer has more tokens than the model, the sampling defaults are wrong, or the spec
@@ -237,7 +234,6 @@ class TextModel:
         """Rewrite spans of a text; every byte outside them stays the same.
 
         Args:
-            text: any text.
             n: number of answers, each with its own seed.
             **options: see `EditOptions`.
 
@@ -403,7 +399,6 @@ class TextModel:
         """Answer requests together and return the results of each.
 
         Args:
-            requests: any number.
             on_progress: called with the number of finished answers.
             on_event: called with the index of a request and its event, including drafts.
 

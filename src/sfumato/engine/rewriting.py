@@ -93,10 +93,8 @@ class Rewriting:
     """One job in one context.
 
     Args:
-        model: the model that writes.
         context: tokens before all texts.
         seeds: one per answer.
-        options: of its requests.
         on_draft: see `EditOptions`.
     """
 
@@ -223,7 +221,6 @@ class Rewriting:
         Args:
             excerpt: the part of the text that is read.
             spans: within the excerpt, in order; None for the tokens that the model doubts.
-            noise_level, judge: see `edit`.
             budget: maximum tokens that the model may choose.
         """
         tokens, offsets = self.tokenizer.encode_with_offsets(excerpt.text)
@@ -417,7 +414,6 @@ class Rewriting:
         noise makes a result one nat less certain.
 
         Args:
-            results: of one job.
             texts: the pieces of each result.
             free: which of them were written.
         """

@@ -19,10 +19,9 @@ from sfumato.storage import write_atomically
 
 Row = dict[str, str]
 NOTE = (
-    "Scores are shares of correct answers, with 95% bootstrap intervals. Items that a "
-    "system refused or failed to answer enter no score. Seconds are medians of items "
-    "asked one at a time, including the network for an API; CPU seconds are of all "
-    "threads, and other programs on the machine do not lengthen them."
+    "Scores are shares of correct answers, with 95% bootstrap intervals. Items that a system refused or failed to "
+    "answer enter no score. Seconds are medians of items asked one at a time, including the network for an API; CPU "
+    "seconds are of all threads, and other programs on the machine do not lengthen them."
 )
 
 
@@ -57,10 +56,6 @@ class Cell:
         values = [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]
         return statistics.median(values) if values else None
 
-    @property
-    def _left_out(self) -> dict[str, int]:
-        return {"refused": self.refused, "failed": self.failed}
-
     def usage(self, name: str) -> float | None:
         """Mean cost of an answer; None if the system does not report it."""
         values = [record.usage[name] for record in self.records if name in record.usage]
@@ -69,17 +64,15 @@ class Cell:
     def row(self) -> Row:
         """As a row of the table."""
         row = {"task": self.task, "system": self.system, "n": str(len(self.records))}
-        row |= {name: str(number) for name, number in self._left_out.items() if number}
+        row |= {name: str(number) for name, number in (("refused", self.refused), ("failed", self.failed)) if number}
         if not self.records:
             return row
         low, high = bootstrap_interval(self.right)
         row["right"] = f"{self.score:.1%}"
         row["95%"] = f"{low:.0%} to {high:.0%}"
-        revised = [record.first_right for record in self.records if record.first_right is not None]
-        if revised:
-            after = [record for record in self.records if record.first_right is not None]
-            row["wrong→right"] = str(sum(not each.first_right and bool(each.right) for each in after))
-            row["right→wrong"] = str(sum(bool(each.first_right) and not each.right for each in after))
+        if revised := [record for record in self.records if record.first_right is not None]:
+            row["wrong→right"] = str(sum(not each.first_right and bool(each.right) for each in revised))
+            row["right→wrong"] = str(sum(bool(each.first_right) and not each.right for each in revised))
         for heading, name in (
             ("steps", "denoising_steps"),
             ("forwards", "forward_passes"),

@@ -54,11 +54,7 @@ def _load(name: str) -> TextModel:
 
 
 class _Sfumato:
-    """Shared by the sync and async models.
-
-    Args:
-        name: argument of `sfumato.load`.
-    """
+    """Shared by the sync and async models."""
 
     can_stream = True
     supports_schema = True

@@ -113,7 +113,6 @@ class Mender:
 
         Args:
             project: its root, where the command runs.
-            files: files that may be edited.
             command: runs the tests, and exits with 0 if they pass.
             function: name of the only function to edit.
             on_run: called with the number of runs so far.
@@ -199,7 +198,6 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
 
     Args:
         proposer: reads windows of the text.
-        source: text that does not parse.
         length: lexemes of a window.
     """
     # For each error.

@@ -164,7 +164,6 @@ def run_limited(
 
     Args:
         command: program and arguments.
-        root: working directory.
         writable: the one directory that may be written to, with bubblewrap; contains root.
     """
     scratch = writable / "tmp"

@@ -116,7 +116,6 @@ class SelfAttention(nn.Module):
     """Grouped-query attention with normalised queries, keys and values; the norms replace the score scale.
 
     Args:
-        config: sizes.
         layer: index of the layer, which determines its kind and its place in the cache.
     """
 

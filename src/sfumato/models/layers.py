@@ -198,7 +198,6 @@ class SharedProduct(nn.Module, abc.ABC):
     """Linears with the same input, multiplied as one matrix.
 
     Args:
-        linears: the linears.
         sizes: outputs of each.
     """
 
@@ -276,7 +275,6 @@ class PackedLinear(nn.Linear):
 
     Args:
         linear: provides the shape and the bias.
-        product: multiplies it.
     """
 
     def __init__(self, linear: nn.Linear, product: FloatProduct) -> None:
@@ -311,7 +309,6 @@ def shared_inputs(module: nn.Module, names: Collection[str]) -> list[tuple[str, 
     """Groups of a module's linears, by shared input.
 
     Args:
-        module: holds the linears.
         names: of the linears to group. If one of a group is missing here, the others stay alone.
     """
     held = dict(module.named_children())

@@ -392,12 +392,10 @@ class PackedAttention:
     """Positions of many texts packed in one row [1, N], each attending to its own text in a pool.
 
     Args:
-        pool: of keys and values.
         segments: the packed row, in order; no two write the same slot. In torch, adjacent segments of one shape are
             computed together.
         num_positions: N; positions after the segments are padding.
         windows: sizes of the layers' sliding windows.
-        backend: of the model.
     """
 
     def __init__(

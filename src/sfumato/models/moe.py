@@ -116,7 +116,6 @@ class Experts(nn.Module):
         """Weighted sum of each position's experts.
 
         Args:
-            x_ND: positions.
             experts_NK: int64, from a router.
             weights_NK: float32.
         """

@@ -108,7 +108,6 @@ class CanvasBatch:
             canvas: index of the canvas within its request, for all rows or per row.
             constraints: constraint on each row, or None. Under mask noise, kept seed tokens stay for good; if no string
                 of the language has all of them, the row keeps none.
-            device: where the batch lives.
 
         Returns:
             The batch; rows without a free position are done.

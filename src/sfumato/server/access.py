@@ -47,11 +47,7 @@ class Key:
 
 
 class Access:
-    """Checks keys and their remaining budgets.
-
-    Args:
-        keys: the valid keys; without any, no key is needed.
-    """
+    """Checks keys and their remaining budgets."""
 
     def __init__(self, keys: tuple[Key, ...] = ()) -> None:
         self.keys = keys

@@ -61,9 +61,6 @@ class _Scores:
 async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill) -> _Json:
     """A text completion that begins with its prompt.
 
-    Args:
-        requests: one per prompt.
-
     Raises:
         RequestError: if `echo_from` is past the end of a prompt.
     """

@@ -126,10 +126,8 @@ class Host:
 
     Args:
         names: served models: the name in requests, and the argument of `sfumato.load`.
-        config: capacity of each engine.
         memory_bytes: limit for weights; idle models are unloaded to make room.
         settings: further arguments of `sfumato.load`.
-        upstreams: models on other servers.
 
     Raises:
         CheckpointError: if a model does not exist or generates no text.

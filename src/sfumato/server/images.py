@@ -93,9 +93,6 @@ class UpstreamImages:
 class DiffusersImages:
     """Pictures from a diffusers pipeline, one request at a time.
 
-    Args:
-        name: a checkpoint name or path.
-
     Raises:
         ConfigError: if the package is missing.
     """

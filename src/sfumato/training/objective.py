@@ -210,7 +210,6 @@ def corrupt(
     """Add noise to the canvases of a batch, each at its own level.
 
     Args:
-        config: range of levels, share of mask noise.
         share_done: share of the run that is done, in [0, 1].
         less: lowers every level; the same draws with a larger value are further along the same path to the text.
 

@@ -137,7 +137,6 @@ def advantages(rewards: Sequence[float], *, divide_by_std: bool = False) -> list
     """Each answer's reward minus its group's mean.
 
     Args:
-        rewards: of the answers to one prompt.
         divide_by_std: whether to scale the result to a standard deviation of 1, unless all are equal.
     """
     reward_G = torch.tensor(rewards, dtype=torch.float64)
@@ -205,7 +204,6 @@ class RLTrainer(Loop):
 
     Args:
         model: the starting weights; trained in place, and used by `collect`.
-        collect: collects the answers of an update.
         directory, evaluate, on_record: see `Loop`; the starting weights are evaluated too.
 
     Raises:

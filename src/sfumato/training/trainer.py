@@ -316,7 +316,6 @@ class Trainer(Loop):
     Args:
         source: of documents; None with `make_batch`.
         end_id: end token, which pads canvases.
-        spec: how the model will generate.
         make_batch: alternative to documents: returns a batch by its number, with its number of positions without
             padding.
         teacher: for the objective; not trained.

@@ -161,7 +161,6 @@ def draw_ancestral(
     vocabulary.
 
     Args:
-        process: noise process.
         xt_RL: int64 tokens at t.
         x0_RL: int64 drawn clean tokens.
         s_R: noise levels to step to.
