@@ -115,6 +115,27 @@ def check_range(owner: object, names: str, low: float, high: float = math.inf, *
             raise ConfigError(f"{name} is {value}; allowed: {allowed}")
 
 
+def check_number(
+    name: str,
+    value: object,
+    low: float,
+    high: float = math.inf,
+    *,
+    whole: bool = False,
+    error: type[SfumatoError] = RequestError,
+) -> None:
+    """Check that a value is a number within a range, inclusive.
+
+    Raises:
+        error: with the name, the value and the range.
+    """
+    number = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
+    if not number or not low <= value <= high:  # type: ignore[operator]
+        shown = str if whole else "{:g}".format
+        upper = "or more" if high == math.inf else f"to {shown(high)}"
+        raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{shown(low)} {upper}")
+
+
 def _is_span(item: Any) -> bool:
     return isinstance(item, tuple | list) and len(item) == 2 and all(isinstance(each, Integral) for each in item)
 

@@ -21,7 +21,7 @@ from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.errors import BusyError, CapacityError, ConfigError
+from sfumato.errors import BusyError, CapacityError, ConfigError, check_number
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
 
@@ -66,9 +66,8 @@ class EngineConfig:
 
     def __post_init__(self) -> None:
         for name in ("cache_positions", "max_rows", "max_queue", "max_positions", "prefill_chunk", "load_threshold"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise ConfigError(f"{name} is {value!r}; allowed: a whole number, 1 or more")
+            if (value := getattr(self, name)) is not None:
+                check_number(name, value, 1, whole=True, error=ConfigError)
 
 
 class Engine:

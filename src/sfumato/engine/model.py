@@ -20,11 +20,10 @@ from sfumato.engine.prompts import Prompt, encode_prompt, start_from
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
-from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
+from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list, check_number
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers
-from sfumato.sampling.samplers.base import check_number
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sfumato.engine.stop_strings import check_stop
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, check_number
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
 MAX_TOP_LOGPROBS = 256
@@ -133,8 +133,8 @@ class Request:
         if check_stop(self.stop) and (self.start is not None or self.revisit):
             given = "revisit" if self.revisit else "a draft or a gap, whose tokens are all filled in"
             raise RequestError(f"stop is for an answer that ends by itself; allowed: without {given}")
-        if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
-            raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
+        if self.deadline_ms is not None:
+            check_number("deadline_ms", self.deadline_ms, 1, whole=True)
         if self.min_steps is not None and not 1 <= self.min_steps <= self.sampler.steps:
             raise RequestError(f"min_steps is {self.min_steps}; allowed: 1 to {self.sampler.steps}, its steps")
         for token, value in self.logit_bias:

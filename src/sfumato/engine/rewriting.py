@@ -19,7 +19,7 @@ from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.engine.stop_strings import check_stop, scan
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, check_number
 from sfumato.text.tokenizer import check_characters
 
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -60,8 +60,7 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     noise_level = 1.0 if strength is None else strength
     if not 0.0 < noise_level <= 1.0:
         raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise RequestError(f"budget is {budget!r}; allowed: a whole number, 1 or more")
+    check_number("budget", budget, 1, whole=True)
     needed: object = options.get("min_certainty")
     needed = model.generation.get("min_certainty", -math.inf) if needed is None else needed
     if isinstance(needed, bool) or not isinstance(needed, int | float) or math.isnan(needed):

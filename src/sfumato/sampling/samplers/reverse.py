@@ -12,14 +12,13 @@ from torch import Tensor
 
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, check_number
 from sfumato.sampling.samplers.base import (
     Decision,
     Sampler,
     Stream,
     Turn,
     check_choice,
-    check_number,
     pick_highest,
     register,
 )

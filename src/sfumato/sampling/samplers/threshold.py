@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, check_number
 from sfumato.sampling.samplers.base import (
     Decision,
     Sampler,
     Turn,
-    check_number,
     even_share,
     has_mask,
     pick_highest,
