@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, cast
 
 import torch
@@ -195,7 +194,7 @@ class Shards:
     def __enter__(self) -> Shards:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         if kind is not None:
             for path in self._files:
                 path.unlink(missing_ok=True)

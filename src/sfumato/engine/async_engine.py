@@ -7,7 +7,6 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from types import TracebackType
 
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine, HasBundle
@@ -44,9 +43,7 @@ class AsyncEngine:
         self._thread.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def stream(
