@@ -37,9 +37,7 @@ class Job:
     id: Id
     """The line's id, or its number."""
     prompt: Prompt = ""
-    """The prompt."""
     n: int = 1
-    """Number of answers."""
     options: Mapping[str, object] = field(default_factory=dict)
     """Options of `TextModel.generate`."""
     error: str = ""

@@ -340,7 +340,6 @@ class Finished:
     variation: int
     """Index among the n answers."""
     result: Result
-    """The answer."""
 
 
 Event = CanvasChanged | Committed | Reopened | Finished

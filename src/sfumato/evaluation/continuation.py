@@ -27,7 +27,6 @@ class ContinuationLikelihood:
     estimator: str
     """Estimator, see `Likelihood`; empty without tokens."""
     num_positions: int
-    """Positions computed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +38,6 @@ class TokenLogprobs:
     top: list[list[tuple[int, float]]]
     """For the likeliest tokens, with their ids."""
     num_positions: int
-    """Positions computed."""
 
 
 def continuation_nats(

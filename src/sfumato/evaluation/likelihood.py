@@ -27,7 +27,6 @@ class Likelihood:
     nats_per_token: float
     """Mean over tokens."""
     num_tokens: int
-    """Number of tokens."""
     estimator: str
     """The estimator: exact likelihood or bound, and its noise levels."""
 

@@ -30,7 +30,6 @@ class SampleScore:
     n: int
     """Answers."""
     seed: int
-    """Random seed."""
     ended: float
     """Share of answers that ended within the token limit."""
     tokens: float

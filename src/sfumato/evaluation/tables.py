@@ -32,7 +32,7 @@ class Cell:
     system: str
     task: str
     records: Sequence[Record]
-    """Number of answered items."""
+    """Of the answered items."""
     refused: int = 0
     """Items that the system refused."""
     failed: int = 0

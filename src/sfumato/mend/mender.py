@@ -35,7 +35,7 @@ class Mended:
     text: str
     """The edited text, or the original if no edit was verified."""
     verified_by: Literal["parser", "caller", "tests"] | None = None
-    """Number of edits; None if the text is unchanged."""
+    """None if the text is unchanged."""
     num_edits: int = 0
     num_runs: int = 0
     """Number of texts that were tried."""

@@ -145,7 +145,6 @@ class Host:
     ) -> None:
         self.names = dict(names)
         self.upstreams = {upstream.name: upstream for upstream in upstreams}
-        """Models on other servers."""
         if twice := self.names.keys() & self.upstreams.keys():
             raise ConfigError(f"two models are called {min(twice)!r}; allowed: another name for the upstream one")
         self.outlines: dict[str, TextModel] = {name: outline(source) for name, source in names.items()}

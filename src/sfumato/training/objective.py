@@ -124,7 +124,6 @@ class Bound:
     """Inputs of a likelihood bound."""
 
     process: Process
-    """The noise process."""
     noisy_BT: Tensor
     """int64, the canvases, not shifted."""
     t_BT: Tensor

@@ -71,7 +71,6 @@ class ModelCount:
     active: int
     """Parameters used per position; in a mixture, only the chosen experts."""
     trained: int
-    """Trained parameters."""
     layers: tuple[int, ...]
     """Per layer; parameters outside (embedding, head, norms, self-conditioning) are gathered separately."""
 
@@ -111,7 +110,6 @@ class Plan:
     gpu: str
     """One of `hardware.GPUS`."""
     num_gpus: int
-    """Number of GPUs."""
     accumulation: int
     """Packed batches per step: the recipe's, or one per GPU if that is more."""
     positions: int

@@ -126,7 +126,6 @@ class PolicyTerms(NamedTuple):
     """Sums over decisions."""
 
     loss: Tensor
-    """The loss."""
     kl: Tensor
     """Estimated divergence from the starting weights, in nats."""
     clipped: Tensor

@@ -97,7 +97,6 @@ class Turn:
     """One step of the rows that share a sampler."""
 
     process: Process
-    """The noise process."""
     statistics: Statistics
     """The denoiser's statistics at each position."""
     tokens_RL: Tensor
