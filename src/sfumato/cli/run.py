@@ -7,14 +7,14 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from sfumato.cli.batch import Job, Json, answer_jobs, run_batch
+from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures
 from sfumato.data.kinds import examples
@@ -114,7 +114,13 @@ def run(
     sampling.apply_to(options)
     if batch is not None:
         text = _read_file("batch", batch)
-        run_batch(batch, text, output, n=n, options=options, answer=_answering(model, weights, ray))
+
+        def answer(jobs: list[Job]) -> Iterator[tuple[Job, Json]]:
+            if ray is not None:
+                return answer_on_ray(jobs, model, weights.settings(), ray)
+            return answer_jobs(jobs, weights.load(model))
+
+        run_batch(batch, text, output, n=n, options=options, answer=answer)
         return
     asked = _read_stdin("prompt") if prompt == "-" else prompt or ""
     started = time.perf_counter()
@@ -143,15 +149,6 @@ def run(
         partial = any(result.finish_reason == "cancelled" for result in results)
         typer.echo(f"sfumato: interrupted{': partial text' if partial else ''}", err=True)
         raise typer.Exit(128 + signals.arrived)
-
-
-def _answering(model: str, weights: Weights, ray: int | None) -> Callable[[list[Job]], Iterable[tuple[Job, Json]]]:
-    """The function that answers a batch: in this process, or on Ray."""
-    if ray is None:
-        return lambda jobs: answer_jobs(jobs, weights.load(model))
-    from sfumato.cli.ray_batch import answer_on_ray
-
-    return lambda jobs: answer_on_ray(jobs, model, weights.settings(), ray)
 
 
 def _read_stdin(name: str) -> str:

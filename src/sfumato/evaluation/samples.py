@@ -17,7 +17,7 @@ from sfumato.data.sources import read_json_lines
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
-from sfumato.evaluation.continuation import continuation_nats
+from sfumato.evaluation.likelihood import continuation_nats
 from sfumato.evaluation.tasks import ask
 
 _GRAM = 4

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from sfumato.api import load
 from sfumato.engine.request import Request
 from sfumato.errors import RequestError, check_number
-from sfumato.evaluation.continuation import continuation_nats
+from sfumato.evaluation.likelihood import continuation_nats
 
 # lm-eval's generation settings and our options for them; None means no option.
 _OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "do_sample": None, "until": None}

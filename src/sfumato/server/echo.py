@@ -16,7 +16,7 @@ from typing import Any
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.errors import RequestError
-from sfumato.evaluation.continuation import continuation_nats, token_logprobs
+from sfumato.evaluation.likelihood import continuation_nats, token_logprobs
 from sfumato.server.completions import answers, text_answer
 from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import CompletionRequest
