@@ -50,12 +50,6 @@ class Cell:
     def median_s(self) -> float:
         return statistics.median(record.total_s for record in self.records)
 
-    @property
-    def median_cpu_s(self) -> float | None:
-        """Seconds of all threads, independent of other programs on the machine; None if unknown."""
-        values = [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]
-        return statistics.median(values) if values else None
-
     def usage(self, name: str) -> float | None:
         """Mean cost of an answer; None if the system does not report it."""
         values = [record.usage[name] for record in self.records if name in record.usage]
@@ -86,8 +80,8 @@ class Cell:
             row["first s"] = _seconds(statistics.median(firsts))
         row["whole s"] = _seconds(self.median_s)
         row["p95 s"] = _seconds(float(np.quantile([record.total_s for record in self.records], 0.95)))
-        if (cpu_s := self.median_cpu_s) is not None:
-            row["cpu s"] = _seconds(cpu_s)
+        if cpu_s := [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]:
+            row["cpu s"] = _seconds(statistics.median(cpu_s))
         if (tokens := self.usage("completion_tokens")) is not None:
             mean_s = sum(record.total_s for record in self.records) / len(self.records)
             row["tokens/s"] = f"{tokens / mean_s:.0f}" if mean_s else "-"
