@@ -44,7 +44,7 @@ class CanvasBatch:
     frozen_RL: Tensor
     """bool; positions the caller fixed."""
     host_free_RL: np.ndarray[Any, np.dtype[np.bool_]]
-    """Number of positions that are neither frozen nor padding, on the host."""
+    """Positions that are neither frozen nor padding, on the host."""
     host_length_R: np.ndarray[Any, np.dtype[np.int64]]
     """The lengths, on the host."""
     draft_RL: Tensor
