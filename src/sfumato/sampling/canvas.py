@@ -44,7 +44,7 @@ class CanvasBatch:
     frozen_RL: Tensor
     """bool; positions the caller fixed."""
     host_free_RL: np.ndarray[Any, np.dtype[np.bool_]]
-    """Positions that are neither frozen nor padding, on the host."""
+    """`free_RL`, on the host."""
     host_length_R: np.ndarray[Any, np.dtype[np.int64]]
     """The lengths, on the host."""
     draft_RL: Tensor
@@ -108,6 +108,7 @@ class CanvasBatch:
             canvas: index of the canvas within its request, for all rows or per row.
             constraints: constraint on each row, or None. Under mask noise, kept seed tokens stay for good; if no string
                 of the language has all of them, the row keeps none.
+            device: where the batch lives.
 
         Returns:
             The batch; rows without a free position are done.
