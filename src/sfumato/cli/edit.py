@@ -20,7 +20,6 @@ from rich.text import Text
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, write_changes
 from sfumato.errors import ConfigError, RequestError
-from sfumato.text.patches import line_span, line_starts
 
 if TYPE_CHECKING:
     from sfumato.engine.options import EditOptions, InfillOptions
@@ -174,6 +173,8 @@ def _decode(name: str, content: bytes) -> str:
 
 def _line_range(text: str, given: str) -> tuple[int, int]:
     """The character range of some lines, without the last line end."""
+    from sfumato.text.patches import line_span, line_starts
+
     match, starts = _LINES.fullmatch(given), line_starts(text)
     first = int(match[1]) if match else 0
     span = line_span(starts, text, first, int(match[2] or first) if match else 0)
@@ -186,6 +187,8 @@ def _line_range(text: str, given: str) -> tuple[int, int]:
 
 def _split_at_gap(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
     """The text before and after the gap."""
+    from sfumato.text.patches import line_starts
+
     if at is None:
         if not marker or text.count(marker) != 1:
             count = text.count(marker) if marker else 0
