@@ -143,8 +143,9 @@ def load(
     stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
     stop_head = None if stop_head is None else stop_head.to(device)
     text_model = TextModel(str(name), checkpoint, empty.tokenizer, stop_head=stop_head)
-    # Keep automata that the check has already built.
-    text_model.languages = empty.languages
+    if check is not None:
+        # Keep automata that it has already built.
+        text_model.languages = empty.languages
     return text_model
 
 

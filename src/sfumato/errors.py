@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Any
@@ -91,49 +90,6 @@ def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:
     near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
     return f"unknown {kind} {given!r}{hint} allowed: {', '.join(names)}"
-
-
-def check_range(owner: object, names: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
-    """Check that fields of a config are within a range.
-
-    Args:
-        names: field names, separated by spaces.
-        low, high: the range, inclusive.
-        above: exclude `low`.
-
-    Raises:
-        ConfigError: with the field, its value and the range.
-    """
-    allowed = f"more than {low:g}" if above else f"{low:g}"
-    if high < math.inf:
-        allowed += f", at most {high:g}" if above else f" to {high:g}"
-    elif not above:
-        allowed += " or more"
-    for name in names.split():
-        value = getattr(owner, name)
-        if not (low < value if above else low <= value) or not value <= high or value == math.inf:
-            raise ConfigError(f"{name} is {value}; allowed: {allowed}")
-
-
-def check_number(
-    name: str,
-    value: object,
-    low: float,
-    high: float = math.inf,
-    *,
-    whole: bool = False,
-    error: type[SfumatoError] = RequestError,
-) -> None:
-    """Check that a value is a number within a range, inclusive.
-
-    Raises:
-        error: with the name, the value and the range.
-    """
-    number = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
-    if not number or not low <= value <= high:  # type: ignore[operator]
-        shown = str if whole else "{:g}".format
-        upper = "or more" if high == math.inf else f"to {shown(high)}"
-        raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{shown(low)} {upper}")
 
 
 def _is_span(item: Any) -> bool:

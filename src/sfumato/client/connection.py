@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from sfumato.client.drafts import ServerSentEvents
 from sfumato.client.protocol import Ask, Json, ours, refusal
-from sfumato.errors import ConfigError, ServerError, UnreachableError, check_number
+from sfumato.errors import ConfigError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
     import httpx
@@ -139,7 +139,8 @@ class Connection:
         for name, value, low in (("timeout_s", timeout_s, "more than 0"), ("max_wait_s", max_wait_s, "0 or more")):
             if not (value > 0 or (value == 0 and low == "0 or more")):
                 raise ConfigError(f"{name} is {value}; allowed: {low}")
-        check_number("max_retries", max_retries, 0, whole=True, error=ConfigError)
+        if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
+            raise ConfigError(f"max_retries is {max_retries!r}; allowed: a whole number, 0 or more")
         key = api_key or os.environ.get("SFUMATO_API_KEY")
         if key is not None and not (key.isascii() and key.isprintable()):
             raise ConfigError("api_key has characters that are not allowed; allowed: printable ASCII")

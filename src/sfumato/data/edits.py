@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sfumato.errors import ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError
 from sfumato.text.lexemes import (
     BLANK,
     CLOSING,

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import regex  # type: ignore[import-untyped]
 
-from sfumato.errors import ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError
 
 _LAID_OUT = "\n\t\r"
 _REPLACEMENT = "\ufffd"

@@ -22,8 +22,9 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from sfumato.config import check_range
 from sfumato.data.shards import Targets
-from sfumato.errors import ConfigError, check_range
+from sfumato.errors import ConfigError
 from sfumato.layout import PrefixLayout
 from sfumato.spec import DEFAULT, GenerationSpec
 

@@ -16,12 +16,13 @@ from typing import Protocol
 
 import torch
 
+from sfumato.config import check_number
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.errors import BusyError, CapacityError, ConfigError, check_number
+from sfumato.errors import BusyError, CapacityError, ConfigError
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
 

@@ -10,6 +10,7 @@ from typing import Literal, Unpack, overload
 import torch
 
 from sfumato.checkpoints.load import Checkpoint
+from sfumato.config import check_number
 from sfumato.data.kinds import check_kind, read_kinds
 from sfumato.diffusion.process import make_process
 from sfumato.engine.bundle import ModelBundle
@@ -20,7 +21,7 @@ from sfumato.engine.prompts import Prompt, encode_prompt, start_from
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
-from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list, check_number
+from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sfumato.config import check_number
 from sfumato.engine.stop_strings import check_stop
-from sfumato.errors import RequestError, check_number
+from sfumato.errors import RequestError
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
 MAX_TOP_LOGPROBS = 256

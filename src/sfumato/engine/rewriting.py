@@ -13,13 +13,14 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from sfumato.config import check_number
 from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
 from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.engine.stop_strings import check_stop, scan
-from sfumato.errors import RequestError, check_number
+from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
 
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)

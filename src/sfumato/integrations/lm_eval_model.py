@@ -16,8 +16,9 @@ from lm_eval.api.registry import register_model
 from tqdm import tqdm
 
 from sfumato.api import load
+from sfumato.config import check_number
 from sfumato.engine.request import Request
-from sfumato.errors import RequestError, check_number
+from sfumato.errors import RequestError
 from sfumato.evaluation.likelihood import continuation_nats
 
 # lm-eval's generation settings and our options for them; None means no option.

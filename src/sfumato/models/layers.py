@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError, check_range, unknown
+from sfumato.config import check_range
+from sfumato.errors import ConfigError, unknown
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import FloatMatrix
 

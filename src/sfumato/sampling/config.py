@@ -14,8 +14,9 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError, check_number, unknown
+from sfumato.errors import RequestError, unknown
 from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, find_sampler, samplers
 
 Reuse = Literal["none", "settled", "block"]

@@ -15,7 +15,8 @@ from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
-from sfumato.errors import ConfigError, check_number
+from sfumato.config import check_number
+from sfumato.errors import ConfigError
 from sfumato.server.failures import ApiError
 from sfumato.storage import write_atomically
 

@@ -20,10 +20,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from sfumato.config import check_range
 from sfumato.data.packing import IGNORED, PackedBatch, deciding
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
-from sfumato.errors import ConfigError, check_range
+from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import Attention, select_masked_attention
 from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target

@@ -26,7 +26,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.errors import ConfigError, SfumatoError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
 from sfumato.training.distributed import is_of_memory
 from sfumato.training.recipe import EvaluationConfig

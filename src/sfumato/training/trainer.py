@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
+from sfumato.config import check_range
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
-from sfumato.errors import ConfigError, SfumatoError, check_range
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.interrupts import Interrupted, Signals
 from sfumato.models.decoder import Decoder
 from sfumato.models.lora import merged

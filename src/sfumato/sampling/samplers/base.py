@@ -28,8 +28,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError, check_number, unknown
+from sfumato.errors import RequestError, unknown
 from sfumato.sampling.logits import Statistics
 
 # Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", variant 13 of Stafford's

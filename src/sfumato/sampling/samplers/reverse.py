@@ -10,9 +10,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError, check_number
+from sfumato.errors import RequestError
 from sfumato.sampling.samplers.base import (
     Decision,
     Sampler,

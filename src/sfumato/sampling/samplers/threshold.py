@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError, check_number
+from sfumato.errors import RequestError
 from sfumato.sampling.samplers.base import (
     Decision,
     Sampler,
