@@ -18,9 +18,9 @@ from sfumato.checkpoints.registry import find_model
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.hardware import find_device
 from sfumato.machine import cpu_name
 from sfumato.models.decoder import fuse
+from sfumato.models.model import find_device
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.text.tokenizer import Tokenizer
 

@@ -12,14 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.api import load, load_parts
-from sfumato.checkpoints.load import Checkpoint
-from sfumato.checkpoints.registry import ASSETS, find_model
+from sfumato.api import load
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
 from sfumato.models.model import AttentionSpec
-from sfumato.models.quantization.weights import QUANTIZATIONS
 
 _WINDOW = 512
 
@@ -50,18 +48,17 @@ def qualities(model: str, text: Path, ways: Sequence[str], *, num_tokens: int) -
     Raises:
         ConfigError: if the model is not autoregressive or the text too short.
     """
-    checkpoint, tokenizer = load_parts(find_model(model))
-    if not checkpoint.spec.autoregressive:
+    text_model = load(model)
+    if not text_model.spec.autoregressive:
         raise ConfigError(f"{model} is not autoregressive; what bits cost it, `sfumato eval --quantize` tells")
-    ids = tokenizer.encode_raw(text.read_text(encoding="utf-8"))
+    ids = text_model.tokenizer.encode_raw(text.read_text(encoding="utf-8"))
     if len(ids) <= num_tokens:
         raise ConfigError(f"{text} has {len(ids)} tokens; allowed: more than {num_tokens}, or fewer tokens asked for")
     tokens_N = torch.tensor(ids[: num_tokens + 1])
-    reference, best_N = _predict(checkpoint, tokens_N)
+    reference, best_N = _predict(text_model, tokens_N)
     yield Quality(quantize=None, num_tokens=num_tokens, cross_entropy=reference, change=0.0, agreement=1.0)
     for way in ways:
-        checkpoint, _ = load_parts(find_model(model), quantization=QUANTIZATIONS[way])
-        found, also_N = _predict(checkpoint, tokens_N)
+        found, also_N = _predict(load(model, quantize=way), tokens_N)
         yield Quality(
             quantize=way,
             num_tokens=num_tokens,
@@ -143,15 +140,16 @@ def _first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
 
 
 @torch.inference_mode()
-def _predict(checkpoint: Checkpoint, tokens_N: Tensor) -> tuple[float, Tensor]:
+@torch.inference_mode()
+def _predict(model: TextModel, tokens_N: Tensor) -> tuple[float, Tensor]:
     """Mean cross-entropy of all tokens but the first, and the most probable token at each position."""
     total, best = 0.0, []
     for start in range(0, len(tokens_N) - 1, _WINDOW):
         window_1Q = tokens_N[start : start + _WINDOW].unsqueeze(0)
         targets_Q = tokens_N[start + 1 : start + 1 + _WINDOW]
         positions_1Q = torch.arange(window_1Q.shape[1]).unsqueeze(0)
-        hidden_1QD = checkpoint.model(window_1Q, positions_1Q, AttentionSpec(causal=True))
-        logits_QV = checkpoint.model.logits(hidden_1QD)[0, : len(targets_Q)]
+        hidden_1QD = model.decoder(window_1Q, positions_1Q, AttentionSpec(causal=True))
+        logits_QV = model.decoder.logits(hidden_1QD)[0, : len(targets_Q)]
         total += float(functional.cross_entropy(logits_QV, targets_Q, reduction="sum"))
         best.append(logits_QV.argmax(-1))
     return total / (len(tokens_N) - 1), torch.cat(best)

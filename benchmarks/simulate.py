@@ -6,6 +6,7 @@ sum of its forwards. `answer_seconds` with the peaks of this machine can be comp
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from sfumato.costs import Machine, step_cost
@@ -62,7 +63,10 @@ def answer_seconds(
         for step in range(1 if canvas_length == 1 else steps):
             cost = step_cost(model, length, prefix + written, soft_embedding=soft_embedding)
             if step == 0 and written:
-                cost = cost.along_with(step_cost(model, written, prefix, head=False))
+                # One pass also writes what the canvas reads: weights are read once, and the previous cache once.
+                writing = step_cost(model, written, prefix, head=False)
+                operations = cost.operations + writing.operations
+                cost = dataclasses.replace(cost, operations=operations, num_cached=writing.num_cached)
             seconds += machine.seconds(cost, bytes_per_weight)
         prefix, written = prefix + written, length
         if canvas_length == 1:

@@ -10,8 +10,9 @@ import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
 from benchmarks.options import Row
+from benchmarks.statistics import spearman, spearman_interval
 from sfumato.data.tasks import Item
-from sfumato.evaluation.statistics import bootstrap_interval, spearman, spearman_interval
+from sfumato.evaluation.statistics import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

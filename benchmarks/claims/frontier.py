@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.claims.panels import COLUMNS, panels
 from benchmarks.options import Row
+from benchmarks.statistics import share_interval
 from sfumato.evaluation.report import Report
-from sfumato.evaluation.statistics import share_interval
 from sfumato.evaluation.suite import read_suite
 from sfumato.evaluation.systems import open_system
 from sfumato.evaluation.tasks import asked_items

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import sfumato
 from benchmarks.options import Row
-from sfumato.evaluation.statistics import share_interval
+from benchmarks.statistics import share_interval
 from sfumato.evaluation.tasks import evaluate_gaps
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from benchmarks.options import Row
+from benchmarks.statistics import share_interval
 from sfumato.errors import ConfigError
-from sfumato.evaluation.statistics import share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
 from benchmarks.options import Row
-from sfumato.evaluation.statistics import share_interval
+from benchmarks.statistics import share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

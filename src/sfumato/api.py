@@ -17,21 +17,20 @@ from typing import Literal, overload
 
 import torch
 
-from sfumato.checkpoints.load import Checkpoint, build, describe, load_checkpoint, preparation_of, save_prepared
+from sfumato.checkpoints.load import Checkpoint, describe, load_checkpoint, preparation_of, save_prepared
 from sfumato.checkpoints.registry import ASSETS, find_model, open_checkpoint
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
-from sfumato.engine.languages import Languages
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.gguf_file import GGUFFile
-from sfumato.hardware import find_device
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.models.decoder import fuse
+from sfumato.models.model import find_device
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.logits import LearnedStop
@@ -128,33 +127,25 @@ def load(
         raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     source = open_checkpoint(find_model(name))
+    given = dtype, quantize, device, threads, check
+    if name == "mend" and given == ("float32", None, "cpu", None, None) and describe(source).reads_lexemes:
+        return load_mender(name)
     # Refuse what cannot run before anything large is read.
-    described = describe(source)
-    if described.reads_lexemes:
-        if name == "mend" and (dtype, quantize, device, threads, check) == ("float32", None, "cpu", None, None):
-            return load_mender(name)
-        raise CheckpointError(
-            f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
-        )
-    tokenizer = Tokenizer.of(source)
-    languages: Languages | None = None
+    empty = _outline(name, source)
     if check is not None:
-        empty = TextModel(str(name), described, tokenizer)
         check(empty)
-        languages = empty.languages
-    checkpoint = _load(source, tokenizer, DTYPES[of_weights], quantization, device)
+    checkpoint = _load(source, empty.tokenizer, DTYPES[of_weights], quantization, device)
     fuse(checkpoint.model)
     if isinstance(threads, int):
         torch.set_num_threads(threads)
     elif threads == "auto" and device == "cpu":
         choose_threads(checkpoint.model)
     stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
-    text_model = TextModel(
-        str(name), checkpoint, tokenizer, stop_head=None if stop_head is None else stop_head.to(device)
-    )
-    if languages is not None:
-        # Keep automata that the check has already built.
-        text_model.languages = languages
+    stop_head = None if stop_head is None else stop_head.to(device)
+    text_model = TextModel(str(name), checkpoint, empty.tokenizer, stop_head=stop_head)
+    if check is not None:
+        # Keep automata that it has already built.
+        text_model.languages = empty.languages
     return text_model
 
 
@@ -164,25 +155,16 @@ def outline(name: str | Path) -> TextModel:
     Raises:
         CheckpointError: like `load`.
     """
-    source = open_checkpoint(find_model(name))
+    return _outline(name, open_checkpoint(find_model(name)))
+
+
+def _outline(name: str | Path, source: Path | GGUFFile) -> TextModel:
     described = describe(source)
     if described.reads_lexemes:
         raise CheckpointError(
             f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
         )
     return TextModel(str(name), described, Tokenizer.of(source))
-
-
-def load_parts(path: Path, *, quantization: Quantization | None = None) -> tuple[Checkpoint, Tokenizer]:
-    """Load the checkpoint, in float32 on the CPU, and the tokenizer of a directory or GGUF file.
-
-    Raises:
-        CheckpointError: if a file is invalid.
-    """
-    source = open_checkpoint(path)
-    build(source)
-    tokenizer = Tokenizer.of(source)
-    return _load(source, tokenizer, torch.float32, quantization, "cpu"), tokenizer
 
 
 def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch.dtype = torch.float32) -> None:

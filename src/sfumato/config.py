@@ -1,4 +1,4 @@
-"""Reads JSON objects, and TOML recipes into frozen dataclasses.
+"""Reads JSON objects, and TOML recipes into frozen dataclasses; checks numbers.
 
 Each table becomes one dataclass, which validates its own ranges. This module checks names and types, so a misspelt key
 is an error that suggests the nearest one, not a setting silently left at its default.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
 import tomllib
 import types
 import typing
@@ -16,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sfumato.errors import CheckpointError, ConfigError, unknown
+from sfumato.errors import CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 
 Config = TypeVar("Config")
 
@@ -63,6 +64,49 @@ def load_recipe(
     return from_table(cls, table)
 
 
+def check_range(owner: object, names: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
+    """Check that fields of a config are within a range.
+
+    Args:
+        names: field names, separated by spaces.
+        low, high: the range, inclusive.
+        above: exclude `low`.
+
+    Raises:
+        ConfigError: with the field, its value and the range.
+    """
+    allowed = f"more than {low:g}" if above else f"{low:g}"
+    if high < math.inf:
+        allowed += f", at most {high:g}" if above else f" to {high:g}"
+    elif not above:
+        allowed += " or more"
+    for name in names.split():
+        value = getattr(owner, name)
+        if not (low < value if above else low <= value) or not value <= high or value == math.inf:
+            raise ConfigError(f"{name} is {value}; allowed: {allowed}")
+
+
+def check_number(
+    name: str,
+    value: object,
+    low: float,
+    high: float = math.inf,
+    *,
+    whole: bool = False,
+    error: type[SfumatoError] = RequestError,
+) -> None:
+    """Check that a value is a number within a range, inclusive.
+
+    Raises:
+        error: with the name, the value and the range.
+    """
+    number = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
+    if not number or not low <= value <= high:  # type: ignore[operator]
+        shown = str if whole else "{:g}".format
+        upper = "or more" if high == math.inf else f"to {shown(high)}"
+        raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{shown(low)} {upper}")
+
+
 def _read_table(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -78,8 +122,6 @@ def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Con
     """Build the dataclass `cls` from plain values.
 
     Args:
-        cls: a dataclass type.
-        table: names and values, as from TOML or JSON.
         where: dotted path of the table, for error messages.
 
     Raises:

@@ -47,11 +47,6 @@ class StepCost:
         """Bytes moved from memory, if everything is read once."""
         return (self.num_weights + self.num_cached) * bytes_per_weight
 
-    def along_with(self, written: StepCost) -> StepCost:
-        """A pass that also writes what the canvas reads: weights are read once, and the previous cache once."""
-        operations = self.operations + written.operations
-        return dataclasses.replace(self, operations=operations, num_cached=written.num_cached)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:

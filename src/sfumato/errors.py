@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 from typing import Any
@@ -33,7 +32,6 @@ class BusyError(CapacityError):
     """The queue is full, or the engine is closed.
 
     Args:
-        message: what is full.
         retry_after_s: estimated seconds until there is room; None if there never will be.
     """
 
@@ -46,8 +44,6 @@ class ServerError(SfumatoError):
     """A server refused a request or failed to answer it.
 
     Args:
-        message: the server's message.
-        status: HTTP status code.
         param: name of the invalid field, if the server gives one.
         code: such as "model_not_found" or "queue_full", if the server gives one.
         retry_after_s: seconds to wait before retrying, if the server gives them.
@@ -71,7 +67,6 @@ class StaleRevisionError(ServerError):
     """A canvas has changed since the revision that an edit was based on.
 
     Args:
-        message: the server's message.
         rev: the canvas's current revision.
         text: its current text.
     """
@@ -97,29 +92,6 @@ def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:
     return f"unknown {kind} {given!r}{hint} allowed: {', '.join(names)}"
 
 
-def check_range(owner: object, names: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
-    """Check that fields of a config are within a range.
-
-    Args:
-        owner: the config.
-        names: field names, separated by spaces.
-        low, high: the range, inclusive.
-        above: exclude `low`.
-
-    Raises:
-        ConfigError: with the field, its value and the range.
-    """
-    allowed = f"more than {low:g}" if above else f"{low:g}"
-    if high < math.inf:
-        allowed += f", at most {high:g}" if above else f" to {high:g}"
-    elif not above:
-        allowed += " or more"
-    for name in names.split():
-        value = getattr(owner, name)
-        if not (low < value if above else low <= value) or not value <= high or value == math.inf:
-            raise ConfigError(f"{name} is {value}; allowed: {allowed}")
-
-
 def _is_span(item: Any) -> bool:
     return isinstance(item, tuple | list) and len(item) == 2 and all(isinstance(each, Integral) for each in item)
 
@@ -136,7 +108,6 @@ def as_list(name: str, given: Any, kind: str) -> list[Any]:
     """The items of a list parameter. A bare string is refused rather than read as a list of characters.
 
     Args:
-        name: of the parameter.
         given: the list, or any other iterable.
         kind: type of the items: "text", "span", "seed" or "prompt".
 

@@ -38,11 +38,7 @@ class _Tensor:
 
 
 class _Header:
-    """Reads numbers and strings in sequence.
-
-    Args:
-        content: the file's bytes.
-    """
+    """Reads numbers and strings in sequence."""
 
     def __init__(self, content: mmap.mmap) -> None:
         self._content = content
@@ -79,9 +75,6 @@ class _Header:
 
 class GGUFFile:
     """One GGUF file, memory-mapped.
-
-    Args:
-        path: the file.
 
     Raises:
         CheckpointError: if it is missing or not a GGUF file.

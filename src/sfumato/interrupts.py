@@ -18,11 +18,7 @@ or timeout."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asked this process to end.
-
-    Args:
-        number: the signal number.
-    """
+    """A signal asked this process to end."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(signal.Signals(number).name)

@@ -18,9 +18,9 @@ from sfumato.errors import ConfigError
 from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
 from sfumato.evaluation.samples import evaluate_samples, read_prompts
 from sfumato.evaluation.tasks import evaluate_task
-from sfumato.hardware import find_device
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import find_device
 from sfumato.training.distributed import join_world
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run

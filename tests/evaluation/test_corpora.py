@@ -105,10 +105,10 @@ def test_answers_are_judged(name: str, right: list[str], wrong: list[str], tmp_p
     ("content", "message"),
     [
         ("", "holds no items"),
-        ("{}\n", "line 1: it has no 'answer'"),
-        (json.dumps(ROWS["gsm8k"]) + "\n{\n", "line 2: "),
-        ('{"question": "x", "answer": "none"}', "line 1: its answer has no number"),
-        ("[1]", "line 1: "),
+        ("{}\n", ":1 has no 'answer'"),
+        (json.dumps(ROWS["gsm8k"]) + "\n{\n", ":2 is not JSON"),
+        ('{"question": "x", "answer": "none"}', ":1: its answer has no number"),
+        ("[1]", ":1: "),
     ],
 )
 def test_broken_files_are_refused_by_line(content: str, message: str, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import sfumato
 from serving import Served, start
 from sfumato.engine.model import TextModel
-from sfumato.evaluation.continuation import continuation_nats
+from sfumato.evaluation.likelihood import continuation_nats
 
 TEXT = "answer, then derive: 12+5\nanswer: 17\n12+5 = 17\n"
 

@@ -196,7 +196,6 @@ def test_eight_billion_parameters_do_not_fit_one_gpu_of_80_gb():
         ({"gpu": "h1000"}, "unknown gpu 'h1000'; did you mean 'h100'"),
         ({"num_gpus": 0}, "num_gpus is 0; allowed: 1 or more"),
         ({"mfu": 1.5}, "mfu is 1.5; allowed: above 0, up to 1"),
-        ({"supervised_share": 0.0}, "supervised_share is 0.0; allowed: above 0, up to 1"),
     ],
 )
 def test_refusals(change: dict[str, Any], message: str):

@@ -73,11 +73,6 @@ def kept_model(
 ) -> Path | None:
     """The path of a model's entry, whether it exists or not; None if the model is not kept: if it does not multiply
     integers on a CPU, has experts, or is large.
-
-    Args:
-        place: where it comes from.
-        model: without weights.
-        dtype, quantization, device: how it is loaded.
     """
     if quantization is None or quantization.arithmetic != "int8" or device != "cpu":
         return None

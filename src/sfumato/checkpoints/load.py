@@ -28,10 +28,12 @@ from sfumato.checkpoints.tensors import (
     BASE,
     DELTA,
     INDEX,
+    PREPARED,
     WEIGHTS,
     GGUFSource,
     SafetensorsSource,
     TensorSource,
+    opened_tensors,
     round_tensor,
     save_delta,
     tensors_of,
@@ -122,8 +124,6 @@ def export_checkpoint(
 
     Args:
         directory: created if missing.
-        checkpoint: the model.
-        eos_ids: ids that end a text.
         dtype: of the stored weights; None keeps each tensor's.
 
     Raises:
@@ -150,7 +150,6 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
 
     Args:
         directory: created if missing.
-        checkpoint: the model.
         base: directory of the other checkpoint.
         dtype: of the stored weights; None takes each tensor's in the base.
 
@@ -199,7 +198,6 @@ def load_checkpoint(
 
     Args:
         source: a directory with config.json and the weights, whole or as a delta, or a GGUF file.
-        dtype: of the loaded weights.
         quantization: of linears and experts; None leaves them floats.
         device: where tensors go, each as it is read.
 
@@ -240,7 +238,10 @@ def preparation_of(source: Path | GGUFFile) -> Preparation | None:
     """
     if isinstance(source, GGUFFile) or not ((source / WEIGHTS).is_file() or (source / INDEX).is_file()):
         return None
-    return Preparation.read(next(iter(weight_files(source))))
+    path = next(iter(weight_files(source)))
+    with opened_tensors(path) as file:
+        record = (file.metadata() or {}).get(PREPARED)
+    return None if record is None else Preparation.parse(record, path)
 
 
 def save_prepared(
@@ -341,10 +342,6 @@ def fill(
 
     Args:
         model: its parameters and persistent buffers are replaced.
-        family: defines where each tensor goes.
-        source: the tensors.
-        dtype: of the weights.
-        quantization, device: see `load_checkpoint`.
 
     Raises:
         CheckpointError: if tensors are missing, unexpected, misshapen or not finite; lists all of them.

@@ -214,9 +214,7 @@ def export_onnx(
 
     Args:
         directory: created if missing.
-        name: of the model.
         checkpoint: the model, in float32 on a CPU.
-        tokenizer: of the checkpoint.
         dtype: stored type of the matrices, which are multiplied as float32. None keeps the source's file if the graph
             can read it, otherwise float32.
         source: the checkpoint's directory, if it is one.

@@ -13,7 +13,6 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, cast
 
 import torch
@@ -81,21 +80,12 @@ class Preparation:
         return {"format": "pt", PREPARED: json.dumps({"version": VERSION, "dtype": dtype, **fields})}
 
     @classmethod
-    def read(cls, path: Path) -> Preparation | None:
-        """The record in a file; None if its weights are not prepared.
+    def parse(cls, record: str, path: Path) -> Preparation:
+        """Parse the record of a file.
 
         Raises:
-            CheckpointError: if the file is damaged, or of another version.
+            CheckpointError: if it is damaged, or of another version.
         """
-        with opened_tensors(path) as file:
-            return cls.of_file(path, file)
-
-    @classmethod
-    def of_file(cls, path: Path, file: Any) -> Preparation | None:
-        """The record in an open file; see `read`."""
-        record = (file.metadata() or {}).get(PREPARED)
-        if record is None:
-            return None
         try:
             fields = json.loads(record)
             if fields.pop("version") == VERSION:
@@ -113,7 +103,6 @@ class Layout:
 
     Args:
         model: without weights; stays as it is.
-        preparation: how they are quantized.
     """
 
     def __init__(self, model: Model, preparation: Preparation) -> None:
@@ -134,7 +123,6 @@ class Layout:
         """Map the tensors of files.
 
         Args:
-            paths: of all files.
             dtype: of the weights that are not quantized; if files have another one, these are copied.
 
         Raises:
@@ -149,7 +137,8 @@ class Layout:
         tensors: dict[str, Tensor] = {}
         for path in paths:
             with opened_tensors(path) as file:
-                if Preparation.of_file(path, file) != self.preparation:
+                record = (file.metadata() or {}).get(PREPARED)
+                if record is None or Preparation.parse(record, path) != self.preparation:
                     raise CheckpointError(f"{path} belongs to another conversion than the other files; convert again")
                 tensors |= {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         absent = {name for name, one in self.expected.items() if name not in tensors or not _alike(tensors[name], one)}
@@ -205,7 +194,7 @@ class Shards:
     def __enter__(self) -> Shards:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         if kind is not None:
             for path in self._files:
                 path.unlink(missing_ok=True)
@@ -236,7 +225,6 @@ def prepare(
     """Prepare weights and write them; only those of a product and of a file are in memory, and the embedding.
 
     Args:
-        shards: takes them.
         layout: of weights in groups, which need no sample.
         model: on the meta device; spent.
         weights: quantized where they should be, in any order.

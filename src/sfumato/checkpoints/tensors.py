@@ -206,9 +206,6 @@ def opened_tensors(path: Path) -> Iterator[Any]:
 class GGUFSource:
     """The tensors of a GGUF file, dequantized one at a time.
 
-    Args:
-        file: the file.
-
     Raises:
         CheckpointError: if it holds an architecture that is not supported.
     """

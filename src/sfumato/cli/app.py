@@ -12,15 +12,13 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.chat import chat
-from sfumato.cli.convert import convert
+from sfumato.cli.convert import convert, export
 from sfumato.cli.data import COMMANDS as DATA_COMMANDS
 from sfumato.cli.data import data
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
-from sfumato.cli.export import export
 from sfumato.cli.heads import heads
-from sfumato.cli.mcp import mcp
 from sfumato.cli.mend import lsp, mend
 from sfumato.cli.models import COMMANDS as MODELS_COMMANDS
 from sfumato.cli.models import models, pull
@@ -28,7 +26,7 @@ from sfumato.cli.options import expand
 from sfumato.cli.report import report
 from sfumato.cli.rl import rl
 from sfumato.cli.run import run
-from sfumato.cli.serve import serve
+from sfumato.cli.serve import mcp, serve
 from sfumato.cli.train import adapt, distil, train
 from sfumato.errors import ConfigError, RequestError, SfumatoError
 from sfumato.interrupts import exit_code

@@ -15,6 +15,7 @@ import typer
 
 from sfumato.cli.options import MODEL_HELP, Sampling, Stop, System, Weights, complete_model
 from sfumato.cli.run import print_text, print_usage
+from sfumato.data.kinds import visible_turns
 from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
 from sfumato.interrupts import Interrupted, Signals
 
@@ -173,17 +174,18 @@ class Conversation:
         print_text([result])
         print_usage([result], self._live)
         if result.failed:
-            raise CapacityError(result.error or "the model gave NaN or infinite logits")
+            raise CapacityError(result.failure)
         self.messages = [*messages, {"role": "assistant", "content": result.text}]
 
     def _ask(self, messages: list[dict[str, str]]) -> Result:
         from rich.console import Console
 
-        from sfumato.cli.live import finish, play
+        from sfumato.cli.live import play, prefetch
+        from sfumato.engine.request import results_of
 
         options = self.options.copy()
         options["max_tokens"] = options.get("max_tokens") or min(MAX_TOKENS, self.model.context_length // 2)
-        turns = messages[-1:] if self.forgets else messages
+        turns = visible_turns(messages, self.model.kinds)
         while True:
             try:
                 events = self.model.stream(turns, **options)
@@ -198,7 +200,8 @@ class Conversation:
             )
         console = Console(highlight=False, markup=False, emoji=False)
         shown = self._live and not console.is_dumb_terminal
-        [result] = play(events, console) if shown else finish(events)
+        # A thread writes, so that an interrupt comes between steps.
+        [result] = play(events, console) if shown else results_of(prefetch(events))
         return result
 
     def _help(self, _: str) -> None:

@@ -1,4 +1,4 @@
-"""`sfumato convert`: convert a checkpoint to another layout."""
+"""`sfumato convert` and `sfumato export`: write a checkpoint in another layout, or for other runtimes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from sfumato.errors import CheckpointError, ConfigError
 if TYPE_CHECKING:
     from sfumato.models.quantization.weights import Bits
 
+Source = Annotated[str, typer.Argument(help=MODEL_HELP)]
+Output = Annotated[Path, typer.Argument(help="Output directory; created if missing.")]
+
 
 def convert(
-    source: Annotated[str, typer.Argument(help=MODEL_HELP)],
-    directory: Annotated[Path, typer.Argument(help="Output directory; created if missing.")],
+    source: Source,
+    directory: Output,
     to: Annotated[
         Literal["sfumato", "huggingface", "delta"],
         typer.Option(
@@ -57,8 +60,7 @@ def convert(
     from sfumato.sampling.logits import LearnedStop
     from sfumato.text.tokenizer import Tokenizer
 
-    if (directory / "config.json").exists():
-        raise CheckpointError(f"{directory} already holds a checkpoint; give another directory")
+    _check_new(directory)
     if to == ("delta" if base is None else "sfumato"):
         raise ConfigError(
             "--base names the checkpoint a model was trained from; allowed: with --to delta, "
@@ -105,3 +107,39 @@ def convert(
     if tokenizer is not None:
         tokenizer.save(directory)
     typer.echo(str(directory))
+
+
+def export(
+    source: Source,
+    directory: Output,
+    to: Annotated[
+        Literal["onnx"],
+        typer.Option(help="onnx: one step as a graph, for onnxruntime and similar, including in a browser."),
+    ] = "onnx",
+    dtype: Annotated[
+        Literal["float32", "int8"] | None,
+        typer.Option(
+            help="Stored type of the matrices, which are multiplied as float32. Default: unchanged if "
+            "the graph can read it, otherwise float32."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the model in the output; default: the source's.")] = None,
+) -> None:
+    """Export a model to ONNX, with weights, tokenizer and sampling defaults."""
+    from sfumato.checkpoints.load import load_checkpoint
+    from sfumato.checkpoints.onnx import MANIFEST, check_exportable, export_onnx
+    from sfumato.checkpoints.registry import find_model, open_checkpoint
+    from sfumato.text.tokenizer import Tokenizer
+
+    _check_new(directory)
+    opened = open_checkpoint(find_model(source))
+    checkpoint = load_checkpoint(opened)
+    check_exportable(source, checkpoint)
+    own = opened if isinstance(opened, Path) else None
+    export_onnx(directory, name or Path(source).name, checkpoint, Tokenizer.of(opened), dtype=dtype, source=own)
+    typer.echo(str(directory / MANIFEST))
+
+
+def _check_new(directory: Path) -> None:
+    if (directory / "config.json").exists():
+        raise CheckpointError(f"{directory} already holds a checkpoint; give another directory")

@@ -171,34 +171,31 @@ def _decode(name: str, content: bytes) -> str:
         raise RequestError(f"{name} is not UTF-8 at byte {error.start}: {error.reason}") from None
 
 
-def _line_starts(text: str) -> list[int]:
-    """Start offset of each line, then the end of the text."""
-    return [0, *(match.end() for match in re.finditer("\n", text) if match.end() < len(text)), len(text)]
-
-
 def _line_range(text: str, given: str) -> tuple[int, int]:
     """The character range of some lines, without the last line end."""
-    match, starts = _LINES.fullmatch(given), _line_starts(text)
+    from sfumato.text.patches import line_span, line_starts
+
+    match, starts = _LINES.fullmatch(given), line_starts(text)
     first = int(match[1]) if match else 0
-    last = int(match[2] or first) if match else 0
-    if not 1 <= first <= last < len(starts):
+    span = line_span(starts, text, first, int(match[2] or first) if match else 0)
+    if span is None:
         raise RequestError(f"span is {given!r}; allowed: L1 or L1-L2, lines from 1 to {len(starts) - 1}")
-    start, end = starts[first - 1], starts[last]
-    end = start + len(text[start:end].rstrip("\r\n"))
-    if start == end:
+    if span[0] == span[1]:
         raise RequestError(f"span {given!r} is an empty line; `sfumato infill --at {first}` writes into one")
-    return start, end
+    return span
 
 
 def _split_at_gap(name: str, text: str, at: str | None, marker: str) -> tuple[str, str]:
     """The text before and after the gap."""
+    from sfumato.text.patches import line_starts
+
     if at is None:
         if not marker or text.count(marker) != 1:
             count = text.count(marker) if marker else 0
             raise RequestError(f"{name} holds the marker {marker!r} {count} times; allowed: once, or give --at")
         prefix, _, suffix = text.partition(marker)
         return prefix, suffix
-    match, starts = _POSITION.fullmatch(at), _line_starts(text)
+    match, starts = _POSITION.fullmatch(at), line_starts(text)
     line = int(match[1]) if match else 0
     if not 1 <= line < max(2, len(starts)):
         raise RequestError(f"at is {at!r}; allowed: LINE or LINE:COLUMN, lines from 1 to {max(1, len(starts) - 1)}")
@@ -242,10 +239,7 @@ def _print_figures(result: Result, *more: str) -> None:
 
 def _exit_on_failure(result: Result) -> None:
     """Report a failed edit and exit."""
-    if result.finish_reason == "unsure":
-        typer.echo(f"sfumato: {result.error}", err=True)
-        raise typer.Exit(1)
-    if result.failed:
-        reason = result.error or "the model gave NaN or infinite logits"
-        typer.echo(f"sfumato: {reason}; the text is unchanged there", err=True)
+    if result.failed or result.finish_reason == "unsure":
+        message = f"{result.failure}; the text is unchanged there" if result.failed else result.error
+        typer.echo(f"sfumato: {message}", err=True)
         raise typer.Exit(1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -16,11 +17,10 @@ from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
-    from sfumato.engine.options import CanvasOptions, GenerateOptions, InfillOptions
+    from sfumato.engine.options import GenerateOptions, InfillOptions
     from sfumato.evaluation.tasks import GapScore, LengthScore, TaskScore, TwinScore
 
 Score = TypeVar("Score", "TaskScore", "GapScore", "LengthScore")
-Tell = Callable[[int, int], None]
 
 
 def evaluate(
@@ -94,30 +94,23 @@ def evaluate(
             raise RequestError("stop does not apply to gaps; leave it out")
         of_gaps: InfillOptions = {"system": system}
         Sampling(seed=seed, settings=settings).apply_to(of_gaps)
-
-        def measure_gaps(task: str, tell: Tell) -> GapScore:
-            return evaluate_gaps(text_model, task, n=n, on_progress=tell, **of_gaps)
-
-        _print_each(measure_gaps, of_gaps, _gap_cells, asked, caps, n, as_json, "gaps")
+        _print_each(partial(evaluate_gaps, text_model, **of_gaps), _gap_cells, asked, caps, n, as_json, "gaps")
         return
     if lengths:
         from sfumato.evaluation.tasks import evaluate_lengths
 
-        def measure_lengths(task: str, tell: Tell) -> LengthScore:
-            return evaluate_lengths(text_model, task, n=n, on_progress=tell, **options)
-
-        _print_each(measure_lengths, options, _length_cells, asked, caps, n, as_json, "lengths")
+        _print_each(partial(evaluate_lengths, text_model, **options), _length_cells, asked, caps, n, as_json, "lengths")
         return
     twin_model = _load_twin(model, twin)
     # The twin takes no steps to cap: it is asked once per task.
     twins: dict[str, TwinScore | None] = {}
 
-    def measure(task: str, tell: Tell) -> TaskScore:
+    def measure(task: str, **given: Any) -> TaskScore:
         asked_twin = None if task in twins else twin_model
-        score = evaluate_task(text_model, task, n=n, twin=asked_twin, on_progress=tell, **options)
+        score = evaluate_task(text_model, task, twin=asked_twin, **{**options, **given})
         return dataclasses.replace(score, twin=twins.setdefault(task, score.twin))
 
-    _print_each(measure, options, _task_cells, asked, caps, n, as_json)
+    _print_each(measure, _task_cells, asked, caps, n, as_json)
 
 
 def _evaluate_samples(
@@ -149,8 +142,7 @@ def _evaluate_samples(
 
 
 def _print_each(
-    measure: Callable[[str, Tell], Score],
-    options: CanvasOptions,
+    measure: Callable[..., Score],
     cells: Callable[[Score], dict[str, str | None]],
     tasks: Sequence[str],
     caps: Sequence[int | None],
@@ -158,14 +150,13 @@ def _print_each(
     as_json: bool,
     kind: str = "",
 ) -> None:
-    """Score each task under each step limit, set in `options`, and print the results."""
+    """Score each task under each step limit, and print the results."""
     scores: list[Score] = []
     for task in tasks:
         for cap in caps:
             title = ", ".join(part for part in (task, kind, "" if cap is None else f"{cap} steps") if part)
             with progress(title, n) as tell:
-                options["steps"] = cap
-                scores.append(measure(task, tell))
+                scores.append(measure(task, n=n, steps=cap, on_progress=tell))
     if as_json:
         objects = [dataclasses.asdict(score) for score in scores]
         typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sfumato.models.decoder import Decoder
     from sfumato.training.heads import HeadsRecipe
 
+# These do not affect the answers.
+_OF_FITTING = ("held_out", "stop", "right", "length_buckets", "epochs", "lr")
+
 
 def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, directory: Directory = None) -> None:
     """Train a stop head and a length head on a model's own answers.
@@ -39,15 +42,16 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
         stop_scores,
         stop_threshold,
     )
-    from sfumato.training.recipe import write_recipe
+    from sfumato.training.recipe import check_recipe, write_recipe
 
     loaded = load_recipe(HeadsRecipe, recipe, overrides or ())
     for task in loaded.tasks:
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
-    if resume and not (directory / "recipe.json").exists():
+    path = directory / "recipe.json"
+    if resume and not path.exists():
         raise ConfigError(f"{directory} holds no answers to resume from; leave --resume out to start a new run")
-    _check_same(loaded, directory)
+    check_recipe(path, loaded, free=_OF_FITTING, what="answers gathered by", advice="use another --dir")
     model = load(loaded.model)
     if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
         raise ConfigError(f"model is {loaded.model}; allowed: a Sfumato model that refines canvases")
@@ -56,7 +60,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
             f"length_buckets is {list(loaded.length_buckets)} and {model.bundle.layout.setting} "
             f"of {loaded.model}; allowed: none, because a length head needs a causal prefix"
         )
-    write_recipe(directory / "recipe.json", loaded)
+    write_recipe(path, loaded)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
     for done in gather(model, asked, directory, **settings):
@@ -85,23 +89,6 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     model.tokenizer.save(checkpoint)
     rounded = {name: round(value, 4) for name, value in scores.items()}
     typer.echo(json.dumps({"steps_seen": len(learned.settled_N), **rounded, "checkpoint": str(checkpoint)}))
-
-
-def _check_same(recipe: HeadsRecipe, directory: Path) -> None:
-    """Refuse to continue from answers gathered by another recipe."""
-    from sfumato.config import changes
-
-    path = directory / "recipe.json"
-    if not path.exists():
-        return
-    gathering = ("model", "tasks", "files", "n", "steps", "max_tokens", "seed")
-    tables = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(dataclasses.asdict(recipe)))
-    before, now = ({key: table.get(key) for key in gathering} for table in tables)
-    changed = changes(before, now)
-    if changed:
-        raise ConfigError(
-            f"{directory} holds answers gathered by another recipe: {'; '.join(changed)}; use another --dir"
-        )
 
 
 def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:

@@ -163,12 +163,6 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
     return [results[i] for i in sorted(results)]
 
 
-def finish(events: Iterator[Event]) -> list[Result]:
-    """The results at the end of a stream; an interrupt ends it between steps."""
-    results = {event.variation: event.result for event in prefetch(events) if isinstance(event, Finished)}
-    return [results[i] for i in sorted(results)]
-
-
 def prefetch(events: Iterator[Event]) -> Iterator[Event]:
     """The same events, produced in a thread as fast as possible.
 

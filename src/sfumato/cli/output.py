@@ -27,7 +27,6 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
 
     Args:
         rows: cell texts by column heading; the first row has all headings.
-        title: above the table.
         left: the left-aligned column; all others are right-aligned.
     """
     from rich.table import Table

@@ -7,14 +7,14 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from sfumato.cli.batch import Job, Json, answer_jobs, run_batch
+from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures
 from sfumato.data.kinds import examples
@@ -114,7 +114,13 @@ def run(
     sampling.apply_to(options)
     if batch is not None:
         text = _read_file("batch", batch)
-        run_batch(batch, text, output, n=n, options=options, answer=_answering(model, weights, ray))
+
+        def answer(jobs: list[Job]) -> Iterator[tuple[Job, Json]]:
+            if ray is not None:
+                return answer_on_ray(jobs, model, weights.settings(), ray)
+            return answer_jobs(jobs, weights.load(model))
+
+        run_batch(batch, text, output, n=n, options=options, answer=answer)
         return
     asked = _read_stdin("prompt") if prompt == "-" else prompt or ""
     started = time.perf_counter()
@@ -136,23 +142,13 @@ def run(
         near = [kind for kind in text_model.kinds if kind.matches(asked)]
         if near and any(result.usage.unsettled for result in results):
             typer.echo(f"sfumato: {model} was trained on prompts such as\n{examples(near)}", err=True)
-    if any(result.failed for result in results):
-        reasons = {result.error or "the model gave NaN or infinite logits" for result in results if result.failed}
-        typer.echo(f"sfumato: {'; '.join(sorted(reasons))}; the answer ends there", err=True)
+    if failures := {result.failure for result in results if result.failed}:
+        typer.echo(f"sfumato: {'; '.join(sorted(failures))}; the answer ends there", err=True)
         raise typer.Exit(1)
     if signals.arrived is not None:
         partial = any(result.finish_reason == "cancelled" for result in results)
         typer.echo(f"sfumato: interrupted{': partial text' if partial else ''}", err=True)
         raise typer.Exit(128 + signals.arrived)
-
-
-def _answering(model: str, weights: Weights, ray: int | None) -> Callable[[list[Job]], Iterable[tuple[Job, Json]]]:
-    """The function that answers a batch: in this process, or on Ray."""
-    if ray is None:
-        return lambda jobs: answer_jobs(jobs, weights.load(model))
-    from sfumato.cli.ray_batch import answer_on_ray
-
-    return lambda jobs: answer_on_ray(jobs, model, weights.settings(), ray)
 
 
 def _read_stdin(name: str) -> str:
@@ -211,10 +207,9 @@ def _collect(events: Iterator[Event], signals: Signals, *, live: bool) -> list[R
         console = Console(highlight=False, markup=False, emoji=False)
         if not console.is_dumb_terminal:
             return play(events, console, signals)
-    from sfumato.engine.request import Finished
+    from sfumato.engine.request import results_of
 
-    ended = (event for event in events if isinstance(event, Finished))
-    return [event.result for event in sorted(ended, key=lambda event: event.variation)]
+    return results_of(events)
 
 
 def _write_trace(path: Path, results: Sequence[Result]) -> None:
@@ -244,7 +239,6 @@ def print_usage(results: Sequence[Result], live: bool, load_s: float | None = No
     """Print the cost of answers on one line of stderr, and warn of unsettled ones.
 
     Args:
-        results: one or more.
         live: whether they were animated, which took longer.
         load_s: seconds to load the model; None leaves it out.
     """

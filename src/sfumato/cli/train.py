@@ -126,8 +126,6 @@ class Watch(ExitStack):
     """Shows a run on stderr and in TensorBoard; if interrupted, prints how to resume and exits.
 
     Args:
-        command: the name of the command.
-        recipe, overrides: the arguments of the run.
         describe: formats a record in a few words.
     """
 

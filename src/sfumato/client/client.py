@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing
-from types import TracebackType
 from typing import Any, Concatenate, Unpack
 from urllib.parse import quote
 
@@ -231,9 +230,7 @@ class AsyncClient(Connection):
     async def __aenter__(self) -> AsyncClient:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def close(self: Connection) -> None:
@@ -353,9 +350,7 @@ class Client(Connection):
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     close = blocking(AsyncClient.close)

@@ -43,8 +43,6 @@ class _Wire:
     """A pool of connections to a server.
 
     Args:
-        url: of the server.
-        headers: sent with every request.
         timeout_s: maximum seconds without a byte.
     """
 
@@ -180,7 +178,6 @@ class Connection:
         """Wait before a retry.
 
         Args:
-            error: of the failed attempt.
             attempt: number of retries so far.
 
         Raises:

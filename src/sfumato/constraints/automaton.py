@@ -137,10 +137,8 @@ def over_tokens(
     """Lift a language to tokens, covering every tokenization of its texts.
 
     Args:
-        language: over bytes.
         token_bytes: per token; None for tokens without text, such as special ones.
         eos_ids: tokens that end a text.
-        budget: limits on states and time.
 
     Returns:
         None if no token sequence spells any of its texts.

@@ -58,7 +58,7 @@ from sfumato.errors import RequestError, unknown
 MAX_PARTS = 20_000
 """Maximum number of parts read, counting repeated reads through references."""
 ANY_ORDER_STATES, ANY_ORDER_SECONDS = 30_000, 0.6
-"""Maximum properties of objects in any order: n properties have 2^n sets of written ones."""
+"""Maximum states and seconds for properties in any order: n properties have 2^n sets of written ones."""
 Order = Literal["any", "schema"]
 """Property order: "any", with additional ones where allowed, or "schema", without."""
 # Keywords that name properties, including those with conditions on others.
@@ -72,7 +72,6 @@ def language_of_schema(
 
     Args:
         schema: of draft 2020-12.
-        budget: limits on states and time.
 
     Returns:
         Values as `json.dumps` writes them with ``ensure_ascii=False``.

@@ -213,8 +213,6 @@ def _by_first_digit(low: str, high: str, tail: Callable[[str, str], str], anythi
     """Texts between two digit strings of the same length.
 
     Args:
-        low: the lower one.
-        high: the upper one.
         tail: regex of what may follow a first digit, given its range.
         anything: regex of what follows if everything may.
     """

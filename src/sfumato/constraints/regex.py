@@ -93,7 +93,6 @@ def from_regex(pattern: str, budget: Budget | None = None, unordered: Sequence[U
 
     Args:
         pattern: in Python's syntax, without constructs that need backtracking: lookaround, backreferences.
-        budget: limits on states and time.
         unordered: meaning of its placeholders; each may contain earlier ones.
 
     Raises:

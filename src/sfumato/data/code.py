@@ -30,7 +30,7 @@ from sfumato.text.lexemes import is_level, kind_of, lex, relative
 
 CORPUS, CARD = "code.safetensors", "code.json"
 MIN_FUNCTION, MAX_FUNCTION = 16, 1024
-"""Maximum lexemes of functions whose position is stored."""
+"""Minimum and maximum lexemes of functions whose position is stored."""
 MAX_FILE_BYTES = 300_000
 MAX_PACKAGE_LEXEMES = 1_500_000
 """Limit per package, a few percent of the corpus."""

@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sfumato.errors import ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError
 from sfumato.text.lexemes import (
     BLANK,
     CLOSING,
@@ -216,7 +217,6 @@ def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random)
 
     Args:
         lexemes: of a clean text; the first two stay unchanged.
-        config: kinds and shares of noise.
 
     Returns:
         The cells, the last one of `END`.

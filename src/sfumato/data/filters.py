@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import regex  # type: ignore[import-untyped]
 
-from sfumato.errors import ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError
 
 _LAID_OUT = "\n\t\r"
 _REPLACEMENT = "\ufffd"
@@ -151,12 +152,7 @@ def similarity(one_H: Signature, other_H: Signature) -> float:
 
 
 class NearDuplicates:
-    """Texts added so far, searchable by similarity.
-
-    Args:
-        threshold: similarity from which texts count as duplicates.
-        shingle_words: words of a shingle.
-    """
+    """Texts added so far, searchable by similarity."""
 
     def __init__(self, threshold: float, shingle_words: int = 3) -> None:
         rng = np.random.default_rng(0)

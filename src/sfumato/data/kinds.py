@@ -7,10 +7,11 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from sfumato.errors import ConfigError, RequestError
 
+Turn = TypeVar("Turn", bound=Mapping[str, object])
 FIELD = "prompt_kinds"
 """Key in generation_config.json. A model without it takes any prompt."""
 
@@ -74,6 +75,12 @@ def with_kinds(generation: Mapping[str, Any], kinds: Sequence[PromptKind]) -> di
     """Sampling defaults with exactly these kinds."""
     others = {key: value for key, value in generation.items() if key != FIELD}
     return others | ({FIELD: [kind.to_dict() for kind in kinds]} if kinds else {})
+
+
+def visible_turns(turns: Sequence[Turn], kinds: Sequence[object]) -> Sequence[Turn]:
+    """The messages of a conversation that a model reads: with kinds, it never saw a second message of a user, so only
+    the system message and the last one."""
+    return [turn for turn in turns[:-1] if turn["role"] == "system"][:1] + list(turns[-1:]) if kinds else turns
 
 
 def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: str) -> None:

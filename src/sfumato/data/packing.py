@@ -22,8 +22,9 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from sfumato.config import check_range
 from sfumato.data.shards import Targets
-from sfumato.errors import ConfigError, check_range
+from sfumato.errors import ConfigError
 from sfumato.layout import PrefixLayout
 from sfumato.spec import DEFAULT, GenerationSpec
 
@@ -325,7 +326,6 @@ def pack(
         source: of documents, by seed.
         step: of the batch; with `seed` it determines everything.
         end_id: the end token, which pads the last canvas of a response.
-        spec: how the model will generate.
 
     Raises:
         ConfigError: if a document does not fit an empty row.

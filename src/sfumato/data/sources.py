@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import gzip
 import itertools
 import json
 import random
@@ -153,7 +154,7 @@ def _records_of_file(path: Path) -> list[Record]:
 
 
 def read_json_lines(path: Path) -> list[tuple[Any, str]]:
-    """The values of a .jsonl file, each with its path and line.
+    """The values of a .jsonl or .jsonl.gz file, each with its path and line.
 
     Raises:
         ConfigError: if the file cannot be read, is not UTF-8, or a line is not JSON.
@@ -171,9 +172,10 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        content = path.read_bytes()
+        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
         given = f"0x{error.object[error.start]:02x}"
         raise ConfigError(f"{path} is not UTF-8: byte {error.start} is {given}; convert it first") from None

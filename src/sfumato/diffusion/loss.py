@@ -29,7 +29,6 @@ def nelbo(process: Process, logits: Tensor, x0: Tensor, xt: Tensor, t: Tensor) -
     """Integrand of the continuous-time bound on -log p(x_0), by whichever form suits the process.
 
     Args:
-        process: the process that drew xt.
         logits: floats, K in the last dimension; the mask's logit is taken as -inf.
         x0: int64 clean tokens, never the mask.
         xt: int64 tokens at t.

@@ -100,7 +100,6 @@ def sample_t(n: int, generator: torch.Generator | None = None, t_min: float = 1e
         n: number of levels, >= 1.
         generator: source of randomness on the CPU; None takes torch's default.
         t_min: lowest level. Below it almost no token is noised while the weight of a bound grows like 1/t.
-        t_max: highest level.
 
     Returns:
         t_R: float32 in [t_min, t_max], uniform.

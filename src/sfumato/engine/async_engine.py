@@ -7,7 +7,6 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from types import TracebackType
 
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine, HasBundle
@@ -44,9 +43,7 @@ class AsyncEngine:
         self._thread.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     async def stream(
@@ -60,7 +57,6 @@ class AsyncEngine:
         """Answer a request and yield its events. Leaving the iteration cancels the request.
 
         Args:
-            request: the request.
             drafts: yield `CanvasChanged` events too.
             every_draft: yield all drafts. Otherwise a slow reader gets only the newest of several waiting drafts of a
                 canvas.
@@ -103,7 +99,6 @@ class AsyncEngine:
         """Answer a request.
 
         Args:
-            request: the request.
             on_left: if this is cancelled, called with the results so far.
 
         Returns:

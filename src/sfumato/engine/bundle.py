@@ -31,17 +31,13 @@ class ModelBundle:
     name: str
     """Name, for results."""
     model: Model
-    """Weights."""
     spec: GenerationSpec
     """How the model generates."""
     process: Process
-    """Noise process."""
     tokenizer: Tokenizer
-    """Tokenizer."""
     banned: torch.Tensor | None = None
     """bool_V; tokens that no answer may contain: special tokens that do not end it, and ids without a token."""
     stop_head: StopHead | None = None
-    """Learned stop rule."""
 
     @cached_property
     def layout(self) -> PrefixLayout:

@@ -92,8 +92,6 @@ def cut(tokenizer: Tokenizer, text: str, spans: Sequence[Span], *, slack: int = 
     """Cut a text into pieces, whose texts joined give the text.
 
     Args:
-        tokenizer: tokenizes the pieces.
-        text: any text.
         spans: from `check_spans`.
         slack: extra slots for each free piece.
     """
@@ -113,7 +111,6 @@ def pin_tokens(tokenizer: Tokenizer, text: str, pins: Sequence[Span]) -> tuple[l
     """The tokens of a draft, which of them are pinned, and a regex for what the draft may become.
 
     Args:
-        tokenizer: tokenizes the draft.
         text: the draft, tokenized as a whole, because a model does not know words cut at the ends of pins.
         pins: spans that stay, from `check_spans`. Of a token that crosses the end of a pin, only the text inside stays.
 
@@ -191,8 +188,6 @@ def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool
     """Three pieces: the text before a gap, the free gap, and the text after it.
 
     Args:
-        tokenizer: tokenizes the pieces.
-        prefix, text, suffix: the three.
         heal: let the free piece include the last token of the prefix and the first of the suffix, with the constraint
             that it begins and ends with their text, so words at the edges are tokenized normally.
         slack: extra slots for the free piece.
@@ -235,7 +230,6 @@ def plan_jobs(
     """Group the free pieces into jobs.
 
     Args:
-        pieces: of the text.
         end: tokens that follow the whole text.
         canvas_length: how far a job sees past its last free position, and how close free pieces must be to share a job.
         max_positions: maximum positions of a job, including the text before it.
@@ -295,9 +289,7 @@ def put_back(
     """The texts of the pieces after the jobs; the piece of an unfinished job keeps its text.
 
     Args:
-        tokenizer: decodes tokens.
         pieces: before the jobs.
-        jobs: over the pieces.
         answers: tokens of each job.
     """
     texts = [piece.text for piece in pieces]
@@ -319,7 +311,6 @@ def follow(
     """A callback for request events that reports the current drafts of some pieces.
 
     Args:
-        tokenizer, pieces, jobs: as for `put_back`.
         first: id of the first job's request.
         tell: called after each step.
     """

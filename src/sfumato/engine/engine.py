@@ -16,6 +16,7 @@ from typing import Protocol
 
 import torch
 
+from sfumato.config import check_number
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
@@ -66,9 +67,8 @@ class EngineConfig:
 
     def __post_init__(self) -> None:
         for name in ("cache_positions", "max_rows", "max_queue", "max_positions", "prefill_chunk", "load_threshold"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise ConfigError(f"{name} is {value!r}; allowed: a whole number, 1 or more")
+            if (value := getattr(self, name)) is not None:
+                check_number(name, value, 1, whole=True, error=ConfigError)
 
 
 class Engine:
@@ -78,7 +78,6 @@ class Engine:
 
     Args:
         model: from `sfumato.load`, or its bundle.
-        config: capacity of the engine.
     """
 
     def __init__(self, model: HasBundle | ModelBundle, config: EngineConfig | None = None) -> None:
@@ -113,7 +112,6 @@ class Engine:
         """Queue a request.
 
         Args:
-            request: the request.
             drafts: emit a `CanvasChanged` for every step.
             latest_only: of several waiting drafts of one canvas, keep only the newest.
 

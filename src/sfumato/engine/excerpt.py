@@ -166,11 +166,7 @@ def choose_excerpts(
     the prompt too.
 
     Args:
-        model: the model that reads.
-        text: any text.
         spans: must be included; None for the whole text.
-        instruction: the instruction, if any.
-        system: the system message before the instruction.
         spare: tokens that an edit may add.
 
     Raises:

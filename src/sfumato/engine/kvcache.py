@@ -57,7 +57,6 @@ class KVCache:
 
     Args:
         pool: slots for keys and values; its first page belongs to no text.
-        page_size: positions per page.
         reuse: share pages between texts with the same prefix.
     """
 
@@ -150,8 +149,6 @@ class KVCache:
         """Count positions at a text's end as committed, with keys and values written.
 
         Args:
-            text: an open text.
-            tokens: their tokens.
             prompt: the known start of the text, if that is longer than what is committed.
             exact: whether keys and values equal those of a forward over the text; otherwise this text shares no pages
                 from here on.

@@ -24,7 +24,6 @@ class Languages:
     """Automata over the tokens of one model.
 
     Args:
-        tokenizer: of the model.
         vocab_size: the model's; ids beyond the tokenizer's have no text.
     """
 

@@ -10,6 +10,7 @@ from typing import Literal, Unpack, overload
 import torch
 
 from sfumato.checkpoints.load import Checkpoint
+from sfumato.config import check_number
 from sfumato.data.kinds import check_kind, read_kinds
 from sfumato.diffusion.process import make_process
 from sfumato.engine.bundle import ModelBundle
@@ -24,7 +25,6 @@ from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers
-from sfumato.sampling.samplers.base import check_number
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
@@ -45,9 +45,6 @@ class TextModel:
 
     Args:
         name: shown in results.
-        checkpoint: weights, spec and sampling defaults.
-        tokenizer: the checkpoint's tokenizer.
-        stop_head: a learned stop rule.
 
     Raises:
         CheckpointError: if the tokenizer has more tokens than the model, the sampling defaults are wrong, or the spec
@@ -237,7 +234,6 @@ class TextModel:
         """Rewrite spans of a text; every byte outside them stays the same.
 
         Args:
-            text: any text.
             n: number of answers, each with its own seed.
             **options: see `EditOptions`.
 
@@ -403,7 +399,6 @@ class TextModel:
         """Answer requests together and return the results of each.
 
         Args:
-            requests: any number.
             on_progress: called with the number of finished answers.
             on_event: called with the index of a request and its event, including drafts.
 

@@ -165,7 +165,6 @@ def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]
     """The options of each request behind a gap or an edit.
 
     Args:
-        options: as given.
         allowed: names used by the call itself.
 
     Raises:

@@ -22,10 +22,8 @@ def encode_prompt(
     """Tokenize a prompt.
 
     Args:
-        tokenizer: the model's tokenizer.
         prompt: token ids are used unchanged.
         raw: use the text unchanged, without the chat template; always so for models that have none.
-        system: the system message of the conversation.
 
     Raises:
         RequestError: if it is empty, of another type, or refused by the chat template.
@@ -62,10 +60,6 @@ def start_from(
     tokenizer: Tokenizer, seed_text: str | None, pin: Sequence[editing.Span], strength: float | None, revisit: int
 ) -> tuple[Start | None, str | None]:
     """Turn a draft into the start of an answer, if there is one, with a regex for the answer if pins need one.
-
-    Args:
-        tokenizer: the model's tokenizer.
-        seed_text, pin, strength, revisit: see `TextModel.request`.
 
     Raises:
         RequestError: if the draft is empty, or an option needs a draft that is not given.

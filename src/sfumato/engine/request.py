@@ -7,10 +7,11 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sfumato.config import check_number
 from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import RequestError
 from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
@@ -133,8 +134,8 @@ class Request:
         if check_stop(self.stop) and (self.start is not None or self.revisit):
             given = "revisit" if self.revisit else "a draft or a gap, whose tokens are all filled in"
             raise RequestError(f"stop is for an answer that ends by itself; allowed: without {given}")
-        if self.deadline_ms is not None and (not isinstance(self.deadline_ms, int) or self.deadline_ms < 1):
-            raise RequestError(f"deadline_ms is {self.deadline_ms!r}; allowed: a whole number, 1 or more")
+        if self.deadline_ms is not None:
+            check_number("deadline_ms", self.deadline_ms, 1, whole=True)
         if self.min_steps is not None and not 1 <= self.min_steps <= self.sampler.steps:
             raise RequestError(f"min_steps is {self.min_steps}; allowed: 1 to {self.sampler.steps}, its steps")
         for token, value in self.logit_bias:
@@ -303,12 +304,17 @@ class Result:
     """Mean log-probability, in nats, of the last step's draws on each canvas, given everything else: a
     pseudo-likelihood for ranking answers to one job."""
     error: str = ""
-    """What failed, unless it was the model's logits; or how far an edit was below the required certainty."""
+    """What failed, if it is known; or how far an edit was below the required certainty."""
 
     @property
     def failed(self) -> bool:
         """Whether something went wrong."""
         return self.finish_reason == "error"
+
+    @property
+    def failure(self) -> str:
+        """What failed, in words; empty if nothing did."""
+        return (self.error or "the model gave NaN or infinite logits") if self.failed else ""
 
     def to_dict(self) -> dict[str, object]:
         """The JSON object that the command line prints: text, finish_reason, certainty, seed, model, usage, and trace
@@ -335,10 +341,15 @@ class Finished:
     variation: int
     """Index among the n answers."""
     result: Result
-    """The answer."""
 
 
 Event = CanvasChanged | Committed | Reopened | Finished
+
+
+def results_of(events: Iterable[Event]) -> list[Result]:
+    """The results among the events of one request, in order of their variations."""
+    finished = (event for event in events if isinstance(event, Finished))
+    return [event.result for event in sorted(finished, key=lambda event: event.variation)]
 
 
 class EventQueue:

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from sfumato.config import check_number
 from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
 from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
@@ -60,8 +61,7 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     noise_level = 1.0 if strength is None else strength
     if not 0.0 < noise_level <= 1.0:
         raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-        raise RequestError(f"budget is {budget!r}; allowed: a whole number, 1 or more")
+    check_number("budget", budget, 1, whole=True)
     needed: object = options.get("min_certainty")
     needed = model.generation.get("min_certainty", -math.inf) if needed is None else needed
     if isinstance(needed, bool) or not isinstance(needed, int | float) or math.isnan(needed):
@@ -93,10 +93,8 @@ class Rewriting:
     """One job in one context.
 
     Args:
-        model: the model that writes.
         context: tokens before all texts.
         seeds: one per answer.
-        options: of its requests.
         on_draft: see `EditOptions`.
     """
 
@@ -223,7 +221,6 @@ class Rewriting:
         Args:
             excerpt: the part of the text that is read.
             spans: within the excerpt, in order; None for the tokens that the model doubts.
-            noise_level, judge: see `edit`.
             budget: maximum tokens that the model may choose.
         """
         tokens, offsets = self.tokenizer.encode_with_offsets(excerpt.text)
@@ -417,7 +414,6 @@ class Rewriting:
         noise makes a result one nat less certain.
 
         Args:
-            results: of one job.
             texts: the pieces of each result.
             free: which of them were written.
         """

@@ -83,7 +83,6 @@ def schedule(running: Iterable[Sequence], *, max_positions: int, chunk: int) -> 
     """Choose the work of one step.
 
     Args:
-        running: the admitted sequences.
         max_positions: maximum positions of the step; the first sequence takes part in any case.
         chunk: maximum text positions written per step, so that a long prompt delays nobody.
 
@@ -149,12 +148,7 @@ class _PackedChunks:
     """The layout of a forward: everything that stays the same while its chunks do.
 
     Args:
-        key: see `_key`.
-        chunks: see `Runner.forward`.
-        shape: of the canvas batch.
         num_positions: of the forward, including padding.
-        pool: of keys and values.
-        windows, backend: see `PackedAttention`.
     """
 
     def __init__(
@@ -211,8 +205,6 @@ class Runner:
     """Runs a model over chunks of texts.
 
     Args:
-        model: the weights.
-        pool: of keys and values.
         layout: of text and canvas. An autoregressive model marks no position as canvas, and a single position runs
             unpacked, for speed.
         replayer: replays steps that differ only in their tokens; None computes every step.
@@ -339,10 +331,7 @@ class StepForward:
     """One forward as `sampling.step` sees it (a `Denoiser`): canvases, and text written in the same pass.
 
     Args:
-        runner: runs it.
-        texts: chunks of text to write.
         sequences: owners of the canvases, row by row.
-        batch: the canvases.
     """
 
     def __init__(

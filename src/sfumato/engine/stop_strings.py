@@ -26,7 +26,6 @@ def scan(text: str, start: int, stop: Sequence[str], *, last: bool) -> tuple[str
     Args:
         text: everything written so far.
         start: characters already scanned, minus those held back.
-        stop: non-empty strings.
         last: whether nothing will follow.
 
     Returns:
@@ -44,7 +43,6 @@ class TextStream:
     """The text of a token stream, and what may be shown of it.
 
     Args:
-        tokenizer: decodes the tokens.
         stop: strings that end the text.
     """
 

@@ -10,9 +10,7 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
-import json
 import re
 import secrets
 import sys
@@ -22,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from sfumato.data.sources import read_json_lines
 from sfumato.data.tasks.base import Item, Task
 from sfumato.errors import ConfigError
 from sfumato.mend.sandbox import Limits, run_limited
@@ -155,7 +154,6 @@ class Corpus(Task):
     """A task with the items of a file, in order.
 
     Args:
-        name: a key of `CORPORA`.
         path: a JSON Lines file, optionally gzipped; None for the package's.
 
     Raises:
@@ -186,23 +184,14 @@ def _packaged(name: str, source: Source) -> Path:
 
 
 def _read(path: Path, source: Source) -> list[Item]:
-    try:
-        content = path.read_bytes()
-        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path} is not UTF-8") from None
     items: list[Item] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
+    for row, where in read_json_lines(path):
         try:
-            items.append(source.read(json.loads(line)))
+            items.append(source.read(row))
         except KeyError as error:
-            raise ConfigError(f"{path}, line {number}: it has no {error}") from None
+            raise ConfigError(f"{where} has no {error}") from None
         except (ValueError, TypeError, AttributeError) as error:
-            raise ConfigError(f"{path}, line {number}: {error}") from None
+            raise ConfigError(f"{where}: {error}") from None
     if not items:
         raise ConfigError(f"{path} holds no items")
     return items

@@ -2,8 +2,6 @@
 suffices: repetitive text is likely, and noise is diverse.
 """
 
-# Q positions, V vocabulary
-
 from __future__ import annotations
 
 import itertools
@@ -14,15 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
-import torch
-
 from sfumato.data.filters import distinct_share
 from sfumato.data.sources import read_json_lines
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
+from sfumato.evaluation.likelihood import continuation_nats
 from sfumato.evaluation.tasks import ask
-from sfumato.models.model import AttentionSpec
 
 _GRAM = 4
 
@@ -34,7 +30,6 @@ class SampleScore:
     n: int
     """Answers."""
     seed: int
-    """Random seed."""
     ended: float
     """Share of answers that ended within the token limit."""
     tokens: float
@@ -139,16 +134,7 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-@torch.inference_mode()
 def _judged(judge: TextModel, prompt: Sequence[Mapping[str, object]], text: str) -> tuple[float, int]:
     """Negative log-probability of an answer, in nats, and its number of tokens."""
     before, answer = judge.tokenizer.encode_chat(list(prompt)), judge.tokenizer.encode(text)
-    if not answer:
-        return 0.0, 0
-    tokens_1Q = torch.tensor([[*before, *answer]], device=judge.decoder.device)
-    positions_1Q = torch.arange(tokens_1Q.shape[1], device=tokens_1Q.device)[None]
-    hidden_1QD = judge.decoder(tokens_1Q, positions_1Q, AttentionSpec(causal=True))
-    logits_QV = judge.decoder.logits(hidden_1QD[:, len(before) - 1 : -1])[0]
-    return float(torch.nn.functional.cross_entropy(logits_QV, tokens_1Q[0, len(before) :], reduction="sum")), len(
-        answer
-    )
+    return continuation_nats(judge, before, answer, samples=1, seed=0).nats, len(answer)

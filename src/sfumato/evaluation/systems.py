@@ -76,11 +76,7 @@ class System(Protocol):
 
 
 class LocalSystem:
-    """A local model, asked one item at a time.
-
-    Args:
-        config: the model and its options.
-    """
+    """A local model, asked one item at a time."""
 
     def __init__(self, config: SystemConfig) -> None:
         from sfumato.api import load

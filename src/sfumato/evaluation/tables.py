@@ -19,10 +19,9 @@ from sfumato.storage import write_atomically
 
 Row = dict[str, str]
 NOTE = (
-    "Scores are shares of correct answers, with 95% bootstrap intervals. Items that a "
-    "system refused or failed to answer enter no score. Seconds are medians of items "
-    "asked one at a time, including the network for an API; CPU seconds are of all "
-    "threads, and other programs on the machine do not lengthen them."
+    "Scores are shares of correct answers, with 95% bootstrap intervals. Items that a system refused or failed to "
+    "answer enter no score. Seconds are medians of items asked one at a time, including the network for an API; CPU "
+    "seconds are of all threads, and other programs on the machine do not lengthen them."
 )
 
 
@@ -33,7 +32,7 @@ class Cell:
     system: str
     task: str
     records: Sequence[Record]
-    """Number of answered items."""
+    """Of the answered items."""
     refused: int = 0
     """Items that the system refused."""
     failed: int = 0
@@ -51,16 +50,6 @@ class Cell:
     def median_s(self) -> float:
         return statistics.median(record.total_s for record in self.records)
 
-    @property
-    def median_cpu_s(self) -> float | None:
-        """Seconds of all threads, independent of other programs on the machine; None if unknown."""
-        values = [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]
-        return statistics.median(values) if values else None
-
-    @property
-    def _left_out(self) -> dict[str, int]:
-        return {"refused": self.refused, "failed": self.failed}
-
     def usage(self, name: str) -> float | None:
         """Mean cost of an answer; None if the system does not report it."""
         values = [record.usage[name] for record in self.records if name in record.usage]
@@ -69,17 +58,15 @@ class Cell:
     def row(self) -> Row:
         """As a row of the table."""
         row = {"task": self.task, "system": self.system, "n": str(len(self.records))}
-        row |= {name: str(number) for name, number in self._left_out.items() if number}
+        row |= {name: str(number) for name, number in (("refused", self.refused), ("failed", self.failed)) if number}
         if not self.records:
             return row
         low, high = bootstrap_interval(self.right)
         row["right"] = f"{self.score:.1%}"
         row["95%"] = f"{low:.0%} to {high:.0%}"
-        revised = [record.first_right for record in self.records if record.first_right is not None]
-        if revised:
-            after = [record for record in self.records if record.first_right is not None]
-            row["wrong→right"] = str(sum(not each.first_right and bool(each.right) for each in after))
-            row["right→wrong"] = str(sum(bool(each.first_right) and not each.right for each in after))
+        if revised := [record for record in self.records if record.first_right is not None]:
+            row["wrong→right"] = str(sum(not each.first_right and bool(each.right) for each in revised))
+            row["right→wrong"] = str(sum(bool(each.first_right) and not each.right for each in revised))
         for heading, name in (
             ("steps", "denoising_steps"),
             ("forwards", "forward_passes"),
@@ -93,8 +80,8 @@ class Cell:
             row["first s"] = _seconds(statistics.median(firsts))
         row["whole s"] = _seconds(self.median_s)
         row["p95 s"] = _seconds(float(np.quantile([record.total_s for record in self.records], 0.95)))
-        if (cpu_s := self.median_cpu_s) is not None:
-            row["cpu s"] = _seconds(cpu_s)
+        if cpu_s := [record.usage["cpu_s"] for record in self.records if "cpu_s" in record.usage]:
+            row["cpu s"] = _seconds(statistics.median(cpu_s))
         if (tokens := self.usage("completion_tokens")) is not None:
             mean_s = sum(record.total_s for record in self.records) / len(self.records)
             row["tokens/s"] = f"{tokens / mean_s:.0f}" if mean_s else "-"

@@ -37,7 +37,6 @@ class Score:
     """One model on one task."""
 
     task: str
-    """Name of the task."""
     n: int
     """Number of test items; a recall task has one, asked with n seeds."""
     seed: int

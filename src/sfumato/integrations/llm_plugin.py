@@ -15,6 +15,7 @@ import llm
 from pydantic import Field
 
 from sfumato.checkpoints.registry import StoredModel, list_models
+from sfumato.data.kinds import visible_turns
 
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
@@ -53,11 +54,7 @@ def _load(name: str) -> TextModel:
 
 
 class _Sfumato:
-    """Shared by the sync and async models.
-
-    Args:
-        name: argument of `sfumato.load`.
-    """
+    """Shared by the sync and async models."""
 
     can_stream = True
     supports_schema = True
@@ -73,13 +70,11 @@ class _Sfumato:
         """
         with _LOADING:
             model = _load(self._name)
-        turns = [
+        messages = [
             {"role": message.role, "content": "".join(getattr(part, "text", "") for part in message.parts)}
             for message in prompt.messages
         ]
-        if model.kinds:
-            # Such a model never saw a second message; `sfumato chat` does the same.
-            turns = [turn for turn in turns if turn["role"] == "system"][:1] + turns[-1:]
+        turns = visible_turns(messages, model.kinds)
         options: dict[str, Any] = prompt.options.model_dump(exclude_none=True)
         if prompt.schema is not None:
             options |= {"schema": prompt.schema, "order": "schema"}
@@ -148,7 +143,7 @@ class _Answer:
         elif isinstance(event, Finished):
             result = event.result
             if result.failed:
-                raise llm.ModelError(result.error or "the model gave NaN or infinite logits")
+                raise llm.ModelError(result.failure)
             if rest := result.text[self._num_sent :]:
                 yield rest
             self._response.response_json = result.to_dict()

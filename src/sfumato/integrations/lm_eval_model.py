@@ -16,9 +16,10 @@ from lm_eval.api.registry import register_model
 from tqdm import tqdm
 
 from sfumato.api import load
+from sfumato.config import check_number
 from sfumato.engine.request import Request
 from sfumato.errors import RequestError
-from sfumato.evaluation.continuation import continuation_nats
+from sfumato.evaluation.likelihood import continuation_nats
 
 # lm-eval's generation settings and our options for them; None means no option.
 _OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "do_sample": None, "until": None}
@@ -66,8 +67,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         max_batch_size: Any = None,
     ) -> None:
         super().__init__()
-        if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-            raise RequestError(f"samples is {samples!r}; allowed: a whole number, 1 or more")
+        check_number("samples", samples, 1, whole=True)
         torch_device = "cpu" if device == "cpu" else "auto"
         self.model = load(pretrained, dtype=dtype, quantize=quantize, device=torch_device, threads=threads)
         self.samples, self.seed, self.greedy = samples, seed, greedy

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
-import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -27,6 +25,7 @@ from sfumato.mend.mender import Mender
 from sfumato.server.decisions import Slot, decided, decision_request
 from sfumato.server.hosting import Host
 from sfumato.storage import difference
+from sfumato.text.patches import line_span, line_starts
 
 Answer = TypeVar("Answer")
 
@@ -196,7 +195,7 @@ class _Tools:
         with _as_tool_errors(), await self._host.use(self._host.default) as hosted:
             result: Result = await hosted.call(work)
         if result.failed:
-            raise ToolError(result.error or "the model gave NaN or infinite logits")
+            raise ToolError(result.failure)
         return result
 
 
@@ -225,14 +224,12 @@ def _spans(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     Raises:
         RequestError: if they are not lines of the text, or empty.
     """
-    all_lines = re.findall(r"[^\n]*\n|[^\n]+", text)
-    starts = [0, *itertools.accumulate(map(len, all_lines))]
-    spans = []
+    starts, spans = line_starts(text), []
     for first, last in lines:
-        if not 1 <= first <= last <= len(all_lines):
-            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(all_lines)}")
-        written = text[starts[first - 1] : starts[last]].rstrip("\r\n")
-        if not written:
+        span = line_span(starts, text, first, last)
+        if span is None:
+            raise RequestError(f"lines has {[first, last]}; allowed: [first, last], from 1 to {len(starts) - 1}")
+        if span[0] == span[1]:
             raise RequestError(f"lines has {[first, last]}, which is empty; infill writes into an empty line")
-        spans.append((starts[first - 1], starts[first - 1] + len(written)))
+        spans.append(span)
     return spans

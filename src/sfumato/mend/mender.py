@@ -35,7 +35,7 @@ class Mended:
     text: str
     """The edited text, or the original if no edit was verified."""
     verified_by: Literal["parser", "caller", "tests"] | None = None
-    """Number of edits; None if the text is unchanged."""
+    """None if the text is unchanged."""
     num_edits: int = 0
     num_runs: int = 0
     """Number of texts that were tried."""
@@ -113,7 +113,6 @@ class Mender:
 
         Args:
             project: its root, where the command runs.
-            files: files that may be edited.
             command: runs the tests, and exits with 0 if they pass.
             function: name of the only function to edit.
             on_run: called with the number of runs so far.
@@ -199,7 +198,6 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
 
     Args:
         proposer: reads windows of the text.
-        source: text that does not parse.
         length: lexemes of a window.
     """
     # For each error.

@@ -88,7 +88,6 @@ class Reading:
         model: bound to the lexicon.
         lexicon: of the text and of possible insertions.
         text: lexemes, ending with `END`.
-        config: limits on proposals.
     """
 
     def __init__(self, model: Decoder, lexicon: Lexicon, text: Sequence[str], config: ProposalConfig) -> None:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from sfumato.errors import RequestError
 
@@ -151,9 +150,7 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
@@ -164,7 +161,6 @@ def run_limited(
 
     Args:
         command: program and arguments.
-        root: working directory.
         writable: the one directory that may be written to, with bubblewrap; contains root.
     """
     scratch = writable / "tmp"

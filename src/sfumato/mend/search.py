@@ -110,7 +110,6 @@ class Search:
     """A running search.
 
     Args:
-        proposer: reads regions.
         verify: whether a target's text is correct; called with texts that have a meaning, differ in meaning from all
             earlier ones, and have no new faults.
         meaning: the meaning a text must have to be verified; None if it has none yet.

@@ -171,11 +171,7 @@ class LayerStack(nn.ModuleList):
 
 
 class FusedLayer(DecoderLayer):
-    """A layer of four products.
-
-    Args:
-        layer: its parts are taken over.
-    """
+    """A layer of four products."""
 
     def __init__(self, layer: DecoderLayer) -> None:
         nn.Module.__init__(self)

@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, project
 from sfumato.models.model import Attention, Heads, Model, ModelConfig
@@ -116,7 +117,6 @@ class SelfAttention(nn.Module):
     """Grouped-query attention with normalised queries, keys and values; the norms replace the score scale.
 
     Args:
-        config: sizes.
         layer: index of the layer, which determines its kind and its place in the cache.
     """
 

@@ -16,7 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError, check_range, unknown
+from sfumato.config import check_range
+from sfumato.errors import ConfigError, unknown
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import FloatMatrix
 
@@ -198,7 +199,6 @@ class SharedProduct(nn.Module, abc.ABC):
     """Linears with the same input, multiplied as one matrix.
 
     Args:
-        linears: the linears.
         sizes: outputs of each.
     """
 
@@ -276,7 +276,6 @@ class PackedLinear(nn.Linear):
 
     Args:
         linear: provides the shape and the bias.
-        product: multiplies it.
     """
 
     def __init__(self, linear: nn.Linear, product: FloatProduct) -> None:
@@ -311,7 +310,6 @@ def shared_inputs(module: nn.Module, names: Collection[str]) -> list[tuple[str, 
     """Groups of a module's linears, by shared input.
 
     Args:
-        module: holds the linears.
         names: of the linears to group. If one of a group is missing here, the others stay alone.
     """
     held = dict(module.named_children())

@@ -49,8 +49,6 @@ def add_lora(model: Decoder, rank: int, alpha: float, *, seed: int) -> None:
 
     Args:
         model: modified in place.
-        rank, alpha: see `LoRALinear`.
-        seed: for initialization.
     """
     generator = torch.Generator().manual_seed(seed)
     for layer in model.model.layers:

@@ -33,7 +33,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, unknown
 from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
@@ -43,6 +43,21 @@ if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
 _LOG = logging.getLogger(__name__)
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def find_device(wanted: str) -> str:
+    """The device for a name; "auto" is an accelerator if there is one.
+
+    Raises:
+        ConfigError: if the device is unknown or not available.
+    """
+    if wanted not in DEVICES:
+        raise ConfigError(unknown("device", wanted, DEVICES))
+    found = torch.cuda.is_available()
+    if wanted == "cuda" and not found:
+        raise ConfigError("device is 'cuda' but there is no accelerator; allowed here: auto, cpu")
+    return "cuda" if found and wanted != "cpu" else "cpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +139,6 @@ class Model(nn.Module, abc.ABC):
     def embedding_scale(self) -> Tensor | None:
         """Factor on token embeddings; None for 1."""
         return None
-
-    @property
-    def num_layers(self) -> int:
-        return len(self.cache_heads)
 
     @property
     def device(self) -> torch.device:
@@ -381,12 +392,10 @@ class PackedAttention:
     """Positions of many texts packed in one row [1, N], each attending to its own text in a pool.
 
     Args:
-        pool: of keys and values.
         segments: the packed row, in order; no two write the same slot. In torch, adjacent segments of one shape are
             computed together.
         num_positions: N; positions after the segments are padding.
         windows: sizes of the layers' sliding windows.
-        backend: of the model.
     """
 
     def __init__(

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.layers import MLP
 from sfumato.models.quantization.products import grouped_product
@@ -116,7 +117,6 @@ class Experts(nn.Module):
         """Weighted sum of each position's experts.
 
         Args:
-            x_ND: positions.
             experts_NK: int64, from a router.
             weights_NK: float32.
         """

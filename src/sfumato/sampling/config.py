@@ -6,7 +6,6 @@ batch as tensors."""
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +14,10 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
-from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, check_number, find_sampler, samplers
+from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, find_sampler, samplers
 
 Reuse = Literal["none", "settled", "block"]
 
@@ -87,7 +87,7 @@ class SamplerConfig:
         check_number("block_length", self.block_length, 0, 2**20, whole=True)
         for name in ("temperature_start", "temperature_end"):
             check_number(name, getattr(self, name), 0, MAX_TEMPERATURE)
-        check_number("stop_entropy", self.stop_entropy, 0, math.inf)
+        check_number("stop_entropy", self.stop_entropy, 0)
         check_number("stop_probability", self.stop_probability, 0, 1)
         if self.refresh and self.reuse == "none":
             raise RequestError(

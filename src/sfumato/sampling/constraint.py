@@ -81,7 +81,6 @@ class Constraint:
         """Whether any string contains the tokens that are not open.
 
         Args:
-            tokens: of the canvas.
             is_open: bool, per token.
         """
         text = slice(self.num_leading, self.length)
@@ -118,7 +117,6 @@ def backward(automaton: Automaton, fixed: Sequence[int], *, may_end: bool = Fals
     """bool [L + 1, S]: possible states before each position of a text that can still end after the last one.
 
     Args:
-        automaton: the language.
         fixed: class of the token at each position, -1 if open.
         may_end: whether end tokens are allowed at the end.
     """
@@ -137,7 +135,6 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     """Compute the best string, a sampled one, and the marginals over all.
 
     Args:
-        constraint: on the canvas.
         fixed_L: int64; class of the token at each position, -1 if open.
         best_LC: float64; log-probability of each class's best token, up to a constant per position.
         sums_LC: float64; the same for all tokens of a class.
@@ -168,11 +165,9 @@ def constrain(
 
     Args:
         constraint: on the row's text.
-        row: index in the batch.
         tokens_L: int64; the canvas tokens, padded.
         open_L: bool; positions to decide.
         index_N: int64; positions with logits, as ascending indices into flattened [R, L].
-        logits_NV: their logits.
         temperature: of the row; at 0, weights are those of temperature 1.
         cut: top_p and top_k; excluded tokens are used only if the language allows no others.
         u_3L: uniforms [3, L]: for the sampled string's path, its classes and its tokens.
@@ -228,7 +223,6 @@ class _Classed:
     """Log-weights of tokens, grouped by class.
 
     Args:
-        automaton: defines the classes.
         scores_NV: float32.
     """
 

@@ -129,7 +129,6 @@ class LogitsReader:
 
         Args:
             logits_NV: of any float type; not modified.
-            u_RL: uniforms.
             soft_embedding: a linear function of probabilities [1, N, V].
 
         Returns:

@@ -88,13 +88,11 @@ def step(
 
     Args:
         batch: canvases, which may be at different steps and under different settings.
-        denoiser: computes the logits.
         process: the noise the denoiser was trained on.
         self_conditioning: pass the soft embedding of the tempered prediction to the next step.
         banned: bool [V] or [R, V]; tokens never to be sampled or drafted. Frozen tokens are exempt.
         constraints: constraint on each row's text, or None. The committed text then belongs to the language, whatever
             the sampler; tokens that an edit could change stay.
-        stop_head: a learned stop rule.
         backend: reads the logits if it can; otherwise torch does.
         logit_bias: for some rows, values added to the logits of some tokens.
         num_top: for some rows, how many of the most probable tokens to return at each open position.
@@ -366,9 +364,7 @@ def stop(
     Args:
         settings: per-row settings; rows that are not adaptive never stop here.
         stable_R: int64; steps in a row that left the draft unchanged.
-        statistics: of this step.
         free_RL: bool; the positions that count.
-        head: a learned stop rule, or None.
 
     Returns:
         stop_R: bool.

@@ -34,7 +34,6 @@ def find(
 
     Args:
         from_A, to_A, set_A, member_KC: see `Automaton`.
-        num_states: of the automaton.
         state: before the first position.
         allowed_S: bool; allowed states after the last position.
         fixed_L: int64; class of the token at each position, -1 if open.

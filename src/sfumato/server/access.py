@@ -15,6 +15,7 @@ from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
+from sfumato.config import check_number
 from sfumato.errors import ConfigError
 from sfumato.server.failures import ApiError
 from sfumato.storage import write_atomically
@@ -41,17 +42,12 @@ class Key:
         if not isinstance(self.sha256, str) or len(self.sha256) != 64:
             raise ConfigError(f"sha256 of key {self.name!r} is {self.sha256!r}; allowed: 64 hexadecimal digits")
         for field in ("requests_per_minute", "positions_per_day"):
-            value = getattr(self, field)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise ConfigError(f"{field} of key {self.name!r} is {value!r}; allowed: a whole number, 1 or more")
+            if (value := getattr(self, field)) is not None:
+                check_number(f"{field} of key {self.name!r}", value, 1, whole=True, error=ConfigError)
 
 
 class Access:
-    """Checks keys and their remaining budgets.
-
-    Args:
-        keys: the valid keys; without any, no key is needed.
-    """
+    """Checks keys and their remaining budgets."""
 
     def __init__(self, keys: tuple[Key, ...] = ()) -> None:
         self.keys = keys

@@ -27,19 +27,9 @@ from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
-# Fields that only apply to answers.
-_OF_ANSWERS = [
-    "schema_",
-    "regex",
-    "choices",
-    "ban",
-    "pins",
-    "revisit",
-    "max_tokens",
-    "seed_text",
-    "pin",
-    "top_logprobs",
-]
+# Fields that only apply to answers: of every request, and of a new canvas.
+_OF_ANSWERS = ("regex", "choices", "ban", "revisit", "seed_text", "pin")
+_OF_NEW_ANSWERS = ("schema_", "pins", "max_tokens", "top_logprobs", *_OF_ANSWERS)
 _Json = dict[str, Any]
 _Made = tuple[Result, _Json]
 """Fields of an answer that are stored with it."""
@@ -146,7 +136,7 @@ class Canvases:
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
-            for name in _OF_ANSWERS:
+            for name in _OF_NEW_ANSWERS:
                 if getattr(body, name) is not None:
                     raise RequestError(f"{name.rstrip('_')} is for an answer; allowed: with prompt or messages")
             options = body.to_options()
@@ -270,7 +260,7 @@ class Canvases:
         if not by_model:
             return await self._revise(canvas, lambda: (text, "hand", {}))
         options = body.to_options()
-        for name in ("regex", "choices", "ban", "revisit", "seed_text", "pin"):
+        for name in _OF_ANSWERS:
             if name in options:
                 raise RequestError(f"{name} is for an answer; allowed: in POST /v1/canvas")
         canvas.begin()

@@ -69,7 +69,7 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
 def check_result(result: Result) -> None:
     """Refuse to return an answer that failed or was cut short by a shutdown."""
     if result.failed:
-        raise ApiError(500, result.error or "the model gave NaN or infinite logits", code="model_failed")
+        raise ApiError(500, result.failure, code="model_failed")
 
 
 def usage_of(results: list[Result]) -> _Json:
@@ -126,7 +126,7 @@ def chat_answer(model: TextModel, body: ChatRequest, results: list[Result]) -> _
         logprobs = {"content": logprobs_of(model, result), "refusal": None} if body.logprobs else None
         choices.append({"index": index, "message": message, "finish_reason": reason, "logprobs": logprobs})
     ending = {"choices": choices, "usage": usage_of(results), "sfumato": ours(results)}
-    return _head("chatcmpl", "chat.completion", body) | ending
+    return head_of("chatcmpl", "chat.completion", body) | ending
 
 
 def tool_call(call: FunctionCall) -> _Json:
@@ -176,7 +176,8 @@ def ours(results: list[Result]) -> _Json:
     }
 
 
-def _head(prefix: str, kind: str, body: Sampled) -> _Json:
+def head_of(prefix: str, kind: str, body: Sampled) -> _Json:
+    """The first fields of a completion, with a new id."""
     return {
         "id": f"{prefix}-{uuid.uuid4().hex}",
         "object": kind,
@@ -266,7 +267,7 @@ async def chat_stream(
     hosted: HostedModel, body: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Chunks of a chat completion."""
-    head, results = _head("chatcmpl", "chat.completion.chunk", body), list[Result]()
+    head, results = head_of("chatcmpl", "chat.completion.chunk", body), list[Result]()
     # With a forced call, the answer's language begins with the call's name; otherwise it may turn out not to be a call
     # until its end.
     calls = [CallStream() for _ in range(request.n)] if body.called() is not None else []
@@ -306,7 +307,7 @@ async def text_stream(
     hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Chunks of a text completion of one prompt."""
-    head, results = _head("cmpl", "text_completion", body), list[Result]()
+    head, results = head_of("cmpl", "text_completion", body), list[Result]()
     async for part in stream_parts(hosted, body, requests[0], bill):
         if part.result is not None:
             results.append(part.result)
@@ -377,7 +378,7 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
     usage = usage_of(together)
     usage["prompt_tokens"] = sum(usage_of(of_one)["prompt_tokens"] for of_one in results)
     usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
-    return _head("cmpl", "text_completion", body) | {"choices": choices, "usage": usage, "sfumato": ours(together)}
+    return head_of("cmpl", "text_completion", body) | {"choices": choices, "usage": usage, "sfumato": ours(together)}
 
 
 async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
@@ -404,7 +405,7 @@ async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bi
 
 async def stream_gap(body: CompletionRequest | FimRequest, results: list[Result]) -> AsyncGenerator[str, None]:
     """The same as a stream; because lengths are tried in parallel, all text comes at the end."""
-    head = _head("cmpl", "text_completion", body)
+    head = head_of("cmpl", "text_completion", body)
     for index, result in enumerate(results):
         yield _text_chunk(head, index, result.text, result)
     for usage in usage_chunks(body, head, usage_of(results)):

@@ -95,9 +95,6 @@ def _draft(slots: Sequence[Slot]) -> tuple[str, list[int]]:
 def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot], seed: int = 0) -> Request:
     """A request that asks a model to fill in the slots.
 
-    Args:
-        turns: the context of the questions.
-
     Raises:
         RequestError, CapacityError: if it is not allowed or does not fit.
     """

@@ -16,7 +16,7 @@ from typing import Any
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Request, Result, Usage
 from sfumato.errors import RequestError
-from sfumato.evaluation.continuation import continuation_nats, token_logprobs
+from sfumato.evaluation.likelihood import continuation_nats, token_logprobs
 from sfumato.server.completions import answers, text_answer
 from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import CompletionRequest
@@ -60,9 +60,6 @@ class _Scores:
 
 async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill) -> _Json:
     """A text completion that begins with its prompt.
-
-    Args:
-        requests: one per prompt.
 
     Raises:
         RequestError: if `echo_from` is past the end of a prompt.
@@ -118,19 +115,7 @@ async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest
             return scores
     finally:
         usage = Usage(prompt_tokens=size, positions_computed=scores.num_positions)
-        bill(
-            [
-                Result(
-                    text="",
-                    tokens=(),
-                    confidence=(),
-                    finish_reason="stop",
-                    seed=request.seed,
-                    model=model.name,
-                    usage=usage,
-                )
-            ]
-        )
+        bill([Result(text="", tokens=(), finish_reason="stop", seed=request.seed, model=model.name, usage=usage)])
 
 
 def _joined(model: TextModel, tokens: Sequence[int], scores: _Scores, answer: _Json, result: Result) -> _Json:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import operator
-import time
-import uuid
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
@@ -14,7 +12,7 @@ from pydantic import Field
 
 from sfumato.engine.request import Result
 from sfumato.errors import RequestError
-from sfumato.server.completions import answers, check_result, make_request, usage_chunks, usage_of
+from sfumato.server.completions import answers, check_result, head_of, make_request, usage_chunks, usage_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import MAX_EDITED, Bill, HostedModel
 from sfumato.server.placing import MAX_LOCATIONS, Location, blocks_of, find_locations, indented
@@ -150,13 +148,8 @@ async def _choose(
 
 def _completion(kind: str, body: Sampled, text: str) -> dict[str, Any]:
     message = {"role": "assistant", "content": text}
-    return {
-        "id": f"{kind.replace('.', '-')}-{uuid.uuid4().hex}",
-        "object": kind,
-        "created": int(time.time()),
-        "model": body.model,
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-    }
+    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    return head_of(kind.replace(".", "-"), kind, body) | {"choices": choices}
 
 
 def _between(message: str, name: str) -> str:

@@ -14,7 +14,6 @@ class ApiError(SfumatoError):
     """A refused request.
 
     Args:
-        message: what was given, and what is allowed.
         code: of OpenAI's error object, such as "model_not_found".
         param: name of the invalid field.
         **details: further fields of the error object.

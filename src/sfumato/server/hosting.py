@@ -126,10 +126,8 @@ class Host:
 
     Args:
         names: served models: the name in requests, and the argument of `sfumato.load`.
-        config: capacity of each engine.
         memory_bytes: limit for weights; idle models are unloaded to make room.
         settings: further arguments of `sfumato.load`.
-        upstreams: models on other servers.
 
     Raises:
         CheckpointError: if a model does not exist or generates no text.
@@ -147,7 +145,6 @@ class Host:
     ) -> None:
         self.names = dict(names)
         self.upstreams = {upstream.name: upstream for upstream in upstreams}
-        """Models on other servers."""
         if twice := self.names.keys() & self.upstreams.keys():
             raise ConfigError(f"two models are called {min(twice)!r}; allowed: another name for the upstream one")
         self.outlines: dict[str, TextModel] = {name: outline(source) for name, source in names.items()}

@@ -93,16 +93,13 @@ class UpstreamImages:
 class DiffusersImages:
     """Pictures from a diffusers pipeline, one request at a time.
 
-    Args:
-        name: a checkpoint name or path.
-
     Raises:
         ConfigError: if the package is missing.
     """
 
     def __init__(self, name: str) -> None:
         if importlib.util.find_spec("diffusers") is None:
-            raise ConfigError("--images diffusers:MODEL needs more packages: pip install 'sfumato[images]'")
+            raise ConfigError("--images diffusers:MODEL needs more packages: pip install diffusers")
         self.name, self._turn = name, asyncio.Lock()
         self._pipeline: Any = None
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from sfumato.data.kinds import visible_turns
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, SamplerOptions
 from sfumato.errors import RequestError
@@ -333,10 +334,7 @@ class ChatRequest(Sampled):
 
     def to_prompt(self, model: TextModel) -> list[dict[str, object]]:
         """The messages for the model, with the tools described in the system message."""
-        turns = [message.to_turn() for message in self.messages]
-        if model.kinds:
-            # Such a model never saw a second message; `sfumato chat` does the same.
-            turns = [turn for turn in turns if turn["role"] == "system"][:1] + turns[-1:]
+        turns = list(visible_turns([message.to_turn() for message in self.messages], model.kinds))
         if self.tools and self.tool_choice != "none" and not model.kinds:
             described = "\n".join(tool.function.model_dump_json(exclude_none=True) for tool in self.tools)
             text = f'Answer with {{"name": ..., "arguments": {{...}}}} to call one of these functions:\n{described}'

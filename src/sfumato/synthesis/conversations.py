@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.config import check_range
 from sfumato.data.filters import FilterConfig
 from sfumato.data.packing import Document
 from sfumato.data.sources import chat_document
@@ -19,7 +20,7 @@ from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.errors import CapacityError, ConfigError, RequestError, check_range
+from sfumato.errors import CapacityError, ConfigError, RequestError
 from sfumato.text.tokenizer import Tokenizer
 
 # Latency does not matter here, and on a CPU large steps are cheaper per position.

@@ -99,7 +99,6 @@ class Synthesis:
 
         Args:
             n: conversations to sample, 1 or more; fewer are kept.
-            on_shard: called after each shard.
 
         Raises:
             ConfigError: if n is not allowed.

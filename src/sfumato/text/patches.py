@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,6 +43,23 @@ def common_ends(text: str, other: str) -> tuple[int, int]:
 
 def _num_common(text: str, other: str) -> int:
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))
+
+
+def line_starts(text: str) -> list[int]:
+    """Start offset of each line, then the end of the text."""
+    return [0, *(match.end() for match in re.finditer("\n", text) if match.end() < len(text)), len(text)]
+
+
+def line_span(starts: Sequence[int], text: str, first: int, last: int) -> tuple[int, int] | None:
+    """The characters of some lines, counted from 1, without the last line end; None if the text has no such lines.
+
+    Args:
+        starts: `line_starts(text)`.
+    """
+    if not 1 <= first <= last < len(starts):
+        return None
+    start = starts[first - 1]
+    return start, start + len(text[start : starts[last]].rstrip("\r\n"))
 
 
 def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:

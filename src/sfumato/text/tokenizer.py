@@ -200,10 +200,10 @@ class Tokenizer:
         """
         decoder = json.loads(self._tokenizer.to_str())["decoder"] or {}
         steps = [step["type"] for step in decoder.get("decoders", [decoder])] if decoder else []
-        added = self._tokenizer.get_added_tokens_decoder()
+        added, space_id = self._tokenizer.get_added_tokens_decoder(), self._tokenizer.token_to_id(_META_SPACE) or 0
         if steps == ["ByteLevel"]:
             byte_of = {character: byte for byte, character in enumerate(_byte_level_characters())}
-        elif steps and set(steps) <= {"Replace", "ByteFallback", "Fuse"} and self.decode([self._space_id]) == " ":
+        elif steps and set(steps) <= {"Replace", "ByteFallback", "Fuse"} and self.decode([space_id]) == " ":
             byte_of = None
         else:
             raise RequestError(
@@ -232,10 +232,6 @@ class Tokenizer:
             return bool(self.token_bytes)
         except RequestError:
             return False
-
-    @property
-    def _space_id(self) -> int:
-        return self._tokenizer.token_to_id(_META_SPACE) or 0
 
     def encode(self, text: str) -> list[int]:
         """Tokenize a text; special tokens are neither added nor parsed.

@@ -23,8 +23,8 @@ from sfumato.training.objective import TrainingBatch
 _BUCKET = 8
 """Maximum length difference, in lexemes, between canvases of a batch."""
 _WHOLE_SHARE = 0.9
-"""Number of canvases whose padding is judged together: noise makes some longer, and padding all to the longest would
-cost a fifth of a step."""
+"""Share of canvases that are kept whole: noise makes some longer, and padding all to the longest would cost a fifth of
+a step."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.errors import CheckpointError, ConfigError, check_range
+from sfumato.config import check_range
+from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.sampling.logits import LearnedStop
 

@@ -20,10 +20,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from sfumato.config import check_range
 from sfumato.data.packing import IGNORED, PackedBatch, deciding
 from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
-from sfumato.errors import ConfigError, check_range
+from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import Attention, select_masked_attention
 from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target
@@ -124,7 +125,6 @@ class Bound:
     """Inputs of a likelihood bound."""
 
     process: Process
-    """The noise process."""
     noisy_BT: Tensor
     """int64, the canvases, not shifted."""
     t_BT: Tensor
@@ -210,7 +210,6 @@ def corrupt(
     """Add noise to the canvases of a batch, each at its own level.
 
     Args:
-        config: range of levels, share of mask noise.
         share_done: share of the run that is done, in [0, 1].
         less: lowers every level; the same draws with a larger value are further along the same path to the text.
 

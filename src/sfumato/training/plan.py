@@ -9,7 +9,6 @@ activations are counted. Times assume a share of the published peaks.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +71,6 @@ class ModelCount:
     active: int
     """Parameters used per position; in a mixture, only the chosen experts."""
     trained: int
-    """Trained parameters."""
     layers: tuple[int, ...]
     """Per layer; parameters outside (embedding, head, norms, self-conditioning) are gathered separately."""
 
@@ -112,7 +110,6 @@ class Plan:
     gpu: str
     """One of `hardware.GPUS`."""
     num_gpus: int
-    """Number of GPUs."""
     accumulation: int
     """Packed batches per step: the recipe's, or one per GPU if that is more."""
     positions: int
@@ -256,7 +253,6 @@ def plan(
     gpu: str,
     num_gpus: int,
     mfu: float = MFU,
-    supervised_share: float = 1.0,
     count: ModelCount | None = None,
 ) -> Plan:
     """Estimate a run's steps under FSDP.
@@ -265,8 +261,6 @@ def plan(
         gpu: one of `hardware.GPUS`.
         num_gpus: 1 or more; eight per node.
         mfu: share of peak arithmetic reached.
-        supervised_share: share of positions with a loss; 1 is the maximum.
-        count: of the config, if known.
 
     Raises:
         ConfigError: if the GPU is unknown or a number is out of range.
@@ -275,9 +269,8 @@ def plan(
         raise ConfigError(unknown("gpu", gpu, GPUS))
     if num_gpus < 1:
         raise ConfigError(f"num_gpus is {num_gpus}; allowed: 1 or more")
-    for name, share in (("mfu", mfu), ("supervised_share", supervised_share)):
-        if not 0.0 < share <= 1.0:
-            raise ConfigError(f"{name} is {share}; allowed: above 0, up to 1")
+    if not 0.0 < mfu <= 1.0:
+        raise ConfigError(f"mfu is {mfu}; allowed: above 0, up to 1")
     peaks, size, count = GPUS[gpu], BYTES[train.precision], count or count_model(config)
     share, in_company = _first_pass_shares(config, objective, num_gpus)
     per_gpu = max(1, train.accumulation // num_gpus)
@@ -285,7 +278,8 @@ def plan(
         config,
         rows=packing.rows,
         row_length=packing.row_length,
-        supervised=math.ceil(packing.rows * packing.row_length * supervised_share),
+        # At most.
+        supervised=packing.rows * packing.row_length,
         dtype=train.precision,
         # Memory is for the largest batches.
         self_conditioned=share > 0.0,

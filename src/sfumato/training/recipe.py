@@ -166,18 +166,25 @@ def write_recipe(path: Path, recipe: DataclassInstance) -> None:
     write_atomically(path, (json.dumps(asdict(recipe), indent=2) + "\n").encode())
 
 
-def check_recipe(path: Path, recipe: DataclassInstance) -> None:
+def check_recipe(
+    path: Path,
+    recipe: DataclassInstance,
+    *,
+    free: tuple[str, ...] = _FREE,
+    what: str = "a run of",
+    advice: str = "resume with the same values, or use init_from in another directory",
+) -> None:
     """Compare a recipe with the one that a run was started with, if it was saved.
 
+    Args:
+        free: keys, or key prefixes, that may differ.
+        what, advice: for the message.
+
     Raises:
-        ConfigError: if they differ in a way that affects the weights.
+        ConfigError: if they differ.
     """
     if not path.exists():
         return
     before, now = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(asdict(recipe)))
-    changed = changes(before, now, _FREE)
-    if changed:
-        raise ConfigError(
-            f"{path.parent} holds a run of another recipe: {'; '.join(changed)}. Resume with the "
-            "same values, or use init_from in another directory"
-        )
+    if changed := changes(before, now, free):
+        raise ConfigError(f"{path.parent} holds {what} another recipe: {'; '.join(changed)}; {advice}")

@@ -26,7 +26,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sfumato.errors import ConfigError, SfumatoError, check_range
+from sfumato.config import check_range
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
 from sfumato.training.distributed import is_of_memory
 from sfumato.training.recipe import EvaluationConfig
@@ -126,7 +127,6 @@ class PolicyTerms(NamedTuple):
     """Sums over decisions."""
 
     loss: Tensor
-    """The loss."""
     kl: Tensor
     """Estimated divergence from the starting weights, in nats."""
     clipped: Tensor
@@ -137,7 +137,6 @@ def advantages(rewards: Sequence[float], *, divide_by_std: bool = False) -> list
     """Each answer's reward minus its group's mean.
 
     Args:
-        rewards: of the answers to one prompt.
         divide_by_std: whether to scale the result to a standard deviation of 1, unless all are equal.
     """
     reward_G = torch.tensor(rewards, dtype=torch.float64)
@@ -205,7 +204,6 @@ class RLTrainer(Loop):
 
     Args:
         model: the starting weights; trained in place, and used by `collect`.
-        collect: collects the answers of an update.
         directory, evaluate, on_record: see `Loop`; the starting weights are evaluated too.
 
     Raises:

@@ -106,7 +106,6 @@ def save_state(
     Args:
         progress: stored in the file's header, or next to the shards.
         average: moving average of the weights, by name.
-        optimizers: by name.
         world: all its processes must call this; None is a single process.
 
     Raises:

@@ -4,7 +4,6 @@
 """
 
 from sfumato.ui.edits import OPERATIONS, REFUSALS, execute, is_refusal
-from sfumato.ui.patterns import edit_regex, screen_regex
 from sfumato.ui.tree import Component, check_page, parse, to_text
 
 __all__ = [
@@ -12,10 +11,8 @@ __all__ = [
     "REFUSALS",
     "Component",
     "check_page",
-    "edit_regex",
     "execute",
     "is_refusal",
     "parse",
-    "screen_regex",
     "to_text",
 ]

@@ -38,7 +38,6 @@ class ConfigTable:
     """A config.json that is read key by key, so that unread keys can be reported.
 
     Args:
-        values: the object.
         where: the file, for messages.
     """
 

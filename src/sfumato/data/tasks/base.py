@@ -109,7 +109,6 @@ def draw(task: Task, split: Split, seed: int) -> Item:
     """The item at one seed of a task's split.
 
     Args:
-        task: the task to draw from.
         split: "train" or "test"; a fixed task has the same item in both.
         seed: any integer; consecutive ones give unrelated items. Two seeds may give the same item.
 

@@ -68,7 +68,7 @@ def quantizable(model: Model, quantization: Quantization) -> set[str]:
     Its experts are not: as floats they would take as long as those of a dozen other layers. For 8-bit floats, only
     matrices with sides that GPUs multiply.
     """
-    last = f".layers.{model.num_layers - 1}." if quantization.arithmetic == "int8" else None
+    last = f".layers.{len(model.cache_heads) - 1}." if quantization.arithmetic == "int8" else None
     names: set[str] = set()
     for path, module in model.named_modules():
         if isinstance(module, Experts):

@@ -61,7 +61,6 @@ class IntegerMatrix:
         """The product [N, O] with some rows, float32.
 
         Args:
-            x: the rows.
             scales_XO: float32; factors of each matrix's outputs.
             bias_O, residual_NO: float32; added in this order.
             end_X: int32, for many matrices: end of each matrix's rows, which have one digit.
@@ -267,7 +266,6 @@ class IntegerTable(nn.Module):
     these errors cancel out; of the logits, those that may be the highest are recomputed in floats.
 
     Args:
-        weight_VD: the matrix.
         logits, means: which products it is for.
     """
 
@@ -310,7 +308,6 @@ class IntegerTable(nn.Module):
         """Logits of all tokens, float32.
 
         Args:
-            x_ND: hidden states.
             weight_VD: the matrix in floats.
             cap: c in c tanh(logit / c); None for no cap.
         """
@@ -337,7 +334,6 @@ def float8_product(
     Args:
         levels_NI, levels_OI: float8_e4m3fn.
         scale_N, scales_O: float32.
-        dtype: of the result, if supported.
     """
     if not len(levels_NI):
         return levels_NI.new_empty(0, len(levels_OI), dtype=dtype)
@@ -358,8 +354,6 @@ def grouped_product(
     """Products of adjacent rows with a matrix each, [M, O].
 
     Args:
-        x_NI: inputs.
-        weight_XOI: the matrices.
         end_X: int32; end of each matrix's rows, M for the last.
         row_M: input index of each row: those of the first matrix, then of the second, and so on; a matrix may have
             none. None means in order.

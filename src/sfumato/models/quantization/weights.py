@@ -124,9 +124,7 @@ class QuantizedWeight(nn.Module):
 
     Args:
         shape: of the float weight.
-        quantization: bits, group and arithmetic.
         dtype: of the float weights.
-        device: of the stored tensors.
     """
 
     levels: Tensor
@@ -223,7 +221,6 @@ def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tenso
     Args:
         levels: 8-bit integers or floats, or uint8 with two 4-bit integers each, the lower one first.
         scales: float32, one per row; without groups, one or more per row.
-        dtype: of the result.
         groups: float16 [..., G, 2]; the scale of each group, and the value of its lowest level.
     """
     if groups is None:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
 from sfumato.sampling.logits import Statistics
@@ -98,7 +98,6 @@ class Turn:
     """One step of the rows that share a sampler."""
 
     process: Process
-    """The noise process."""
     statistics: Statistics
     """The denoiser's statistics at each position."""
     tokens_RL: Tensor
@@ -213,20 +212,6 @@ def even_share(turn: Turn) -> Tensor:
     return turn.count_R // turn.steps_R + (turn.step_R < turn.count_R % turn.steps_R).long()
 
 
-def check_number(name: str, value: object, low: float, high: float, *, whole: bool = False) -> None:
-    """Check that a setting is a number within its range.
-
-    Raises:
-        RequestError: with the setting, its value and the range.
-    """
-    number = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
-    if number and low <= value <= high:  # type: ignore[operator]
-        return
-    if whole:
-        raise RequestError(f"{name} is {value!r}; allowed: a whole number, {low} to {high}")
-    raise RequestError(f"{name} is {value!r}; allowed: {low:g} {'or more' if high == math.inf else f'to {high:g}'}")
-
-
 def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Check that a setting is one of some words.
 
@@ -286,7 +271,7 @@ class Entropy(Sampler):
     """Budget per step in nats, >= 0; infinity accepts everything. 0.1 is DiffusionGemma's."""
 
     def __post_init__(self) -> None:
-        check_number("entropy_bound", self.entropy_bound, 0, math.inf)
+        check_number("entropy_bound", self.entropy_bound, 0)
 
     def accept(self, turn: Turn) -> Tensor:
         return accept_by_entropy(turn.statistics.entropy_RL, turn.candidates_RL, self.entropy_bound)

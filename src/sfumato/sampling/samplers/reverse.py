@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
@@ -19,7 +20,6 @@ from sfumato.sampling.samplers.base import (
     Stream,
     Turn,
     check_choice,
-    check_number,
     pick_highest,
     register,
 )
@@ -161,7 +161,6 @@ def draw_ancestral(
     vocabulary.
 
     Args:
-        process: noise process.
         xt_RL: int64 tokens at t.
         x0_RL: int64 drawn clean tokens.
         s_R: noise levels to step to.

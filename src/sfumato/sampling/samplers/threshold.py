@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sfumato.config import check_number
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
 from sfumato.sampling.samplers.base import (
     Decision,
     Sampler,
     Turn,
-    check_number,
     even_share,
     has_mask,
     pick_highest,

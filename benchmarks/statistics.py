@@ -1,0 +1,43 @@
+"""Intervals of shares and of rank correlations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from random import Random
+
+from sfumato.evaluation.statistics import DRAWS
+
+
+def share_interval(right: int, n: int) -> tuple[float, float]:
+    """95% interval of a share, which has a width even if all or none are right.
+
+    Source: Wilson 1927.
+    """
+    z = 1.959964
+    middle, scale = (right + z * z / 2) / (n + z * z), z / (n + z * z)
+    half = scale * math.sqrt(right * (n - right) / n + z * z / 4)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Rank correlation, with ties at their mean rank; 0 if either side is constant."""
+    ranks = [_ranks(values) for values in (xs, ys)]
+    (x_mean, y_mean) = (sum(each) / len(each) for each in ranks)
+    pairs = [(x - x_mean, y - y_mean) for x, y in zip(*ranks, strict=True)]
+    scale = math.sqrt(sum(x * x for x, _ in pairs) * sum(y * y for _, y in pairs))
+    return sum(x * y for x, y in pairs) / scale if scale else 0.0
+
+
+def spearman_interval(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
+    """95% bootstrap interval of the rank correlation, resampling pairs."""
+    random, pairs = Random("spearman 0"), list(zip(xs, ys, strict=True))
+    found = sorted(spearman(*zip(*random.choices(pairs, k=len(pairs)), strict=True)) for _ in range(DRAWS))
+    return found[round(0.025 * (DRAWS - 1))], found[round(0.975 * (DRAWS - 1))]
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    ordered = sorted(values)
+    first = {value: rank for rank, value in reversed(list(enumerate(ordered)))}
+    last = {value: rank for rank, value in enumerate(ordered)}
+    return [(first[value] + last[value]) / 2 for value in values]
