@@ -41,7 +41,10 @@ def step_share(bench_model: BenchModel, length: int, prefix: int, *, repeats: in
     """
     model, soft = bench_model.model.decoder, bench_model.model.spec.self_conditioning
     engine = bench_model.stepping(length, prefix, repeats)
-    linears = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    # Linears that share a product compute all of it, so one of them is enough.
+    linears = {
+        getattr(module, "product", module): module for module in model.modules() if isinstance(module, nn.Linear)
+    }.values()
     inputs = {module.in_features: torch.randn(length, module.in_features) for module in linears}
     hidden = torch.randn(length, model.embedding_VD.shape[1])
     probs = torch.rand(1, length, model.embedding_VD.shape[0])

@@ -16,13 +16,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeGuard, cast
 
 import torch
 from torch import Tensor, nn
 
 from sfumato.errors import ConfigError, RequestError
-from sfumato.kernels.base import TORCH, Backend, KVPool
+from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.layers import (
     MLP,
     FusedProduct,
@@ -169,6 +169,11 @@ class LayerStack(nn.ModuleList):
             x_RQD = layer(x_RQD, rotary, attention)
         return x_RQD
 
+    def condition(self, block: SelfConditioning, soft_RQD: Tensor, attention: Attention) -> Tensor:
+        """The block's correction of the layers' input."""
+        correction_RQD: Tensor = block(soft_RQD)
+        return correction_RQD
+
 
 class FusedLayer(DecoderLayer):
     """A layer of four products."""
@@ -233,7 +238,7 @@ class FusedLayers(LayerStack):
         return LayerStack(layer.plain() if isinstance(layer, FusedLayer) else layer for layer in self)
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
-        if not isinstance(attention, PackedAttention) or attention.form is None or x_RQD.shape[1] > _MAX_REPLAYED:
+        if not _is_replayed(attention, x_RQD):
             return super().forward(x_RQD, rotary, attention)
         packed, layers, count = attention, list(self), self._num_fused
 
@@ -245,16 +250,28 @@ class FusedLayers(LayerStack):
 
         inputs = (x_RQD, *rotary, *packed.tensors)
         key = (id(self), packed.form)
-        x_RQD = self.backend.replay(packed.pool, key, compute, inputs, lambda: self._constants(packed.pool))
+        constants = (*packed.pool.keys, *packed.pool.values)
+        x_RQD = self.backend.replay(packed.pool, key, compute, inputs, lambda: (*_constants(self), *constants))
         for layer in layers[count:]:
             x_RQD = layer(x_RQD, rotary, attention)
         return x_RQD
 
-    def _constants(self, pool: KVPool) -> Iterator[Tensor]:
-        yield from (*self.parameters(), *pool.keys, *pool.values)
-        for layer in self:
-            for product in layer.products if isinstance(layer, FusedLayer) else ():
-                yield from product.tensors
+    def condition(self, block: SelfConditioning, soft_RQD: Tensor, attention: Attention) -> Tensor:
+        if not _is_replayed(attention, soft_RQD):
+            return super().condition(block, soft_RQD, attention)
+        return self.backend.replay(attention.pool, id(block), block, (soft_RQD,), lambda: _constants(block))
+
+
+def _is_replayed(attention: Attention, x_RQD: Tensor) -> TypeGuard[PackedAttention]:
+    return isinstance(attention, PackedAttention) and attention.form is not None and x_RQD.shape[1] <= _MAX_REPLAYED
+
+
+def _constants(part: nn.Module) -> Iterator[Tensor]:
+    """The weights of a part."""
+    yield from part.parameters()
+    for module in part.modules():
+        product = getattr(module, "product", None)
+        yield from product.tensors if isinstance(product, FusedProduct) else ()
 
 
 class Backbone(nn.Module):
@@ -300,7 +317,7 @@ class Backbone(nn.Module):
         if given_RQ is not None and self.given_embed is not None:
             x_RQD = x_RQD + given_RQ[:, :, None] * self.given_embed.weight
         if soft_RQD is not None and self.self_conditioning is not None:
-            x_RQD = x_RQD + self.self_conditioning(soft_RQD)
+            x_RQD = x_RQD + self.layers.condition(self.self_conditioning, soft_RQD, attention)
         cos, sin = self.rotary(positions_RQ)
         rotary = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
         hidden: Tensor = self.norm(self.layers(x_RQD, rotary, attention))

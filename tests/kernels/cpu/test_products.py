@@ -1,7 +1,8 @@
-"""Products of integers against torch: any size, by either instruction, and any number of threads."""
+"""Products of integers against torch: any size, by every instruction, and any number of threads."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import subprocess
@@ -13,7 +14,8 @@ import torch
 from torch import Tensor
 
 from sfumato.kernels.base import QuantizedActivation, unpack
-from sfumato.kernels.cpu import products
+from sfumato.kernels.cpu import products, running
+from sfumato.kernels.cpu.loops.sizes import features
 from sfumato.kernels.cpu.products import Matrix
 from sfumato.models.quantization.products import IntegerMatrix
 from sfumato.models.quantization.weights import Quantization, QuantizedWeight
@@ -25,10 +27,18 @@ pytestmark = pytest.mark.skipif(not products.is_available(), reason="this CPU do
 SIZES = [(0, 3, 5), (1, 32, 64), (5, 40, 70), (15, 31, 3), (16, 64, 128), (33, 100, 192), (47, 96, 64), (90, 33, 130)]
 
 
-@pytest.fixture(params=["lanes", "tiles"])
+@pytest.fixture(params=["lanes", "tiles", *list(running.LIBRARIES)[1:]])
 def instruction(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes of the best library for this CPU or of another one, or tiles."""
     if request.param == "tiles" and not products._has_tiles():
         pytest.skip("this CPU has no AMX, or may not use it")
+    if request.param in running.LIBRARIES:
+        if sys.platform != "linux" or not features() >= running.LIBRARIES[request.param]:
+            pytest.skip("this library is for other CPUs")
+        library = ctypes.CDLL(str(running.LOOPS / request.param))
+        monkeypatch.setattr(running, "library", lambda: library)
+        for loop in ("_run", "_sum"):
+            monkeypatch.setattr(products, loop, running.Loop(getattr(products, loop).name))
     monkeypatch.setattr(products, "_MIN_TILED", 0 if request.param == "tiles" else sys.maxsize)
 
 

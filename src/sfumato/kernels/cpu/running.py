@@ -2,7 +2,7 @@
 them; gives them memory, and replays recorded passes of them.
 
 Loops are written in `kernels.cpu.loops`. The package ships them compiled for Linux on x86-64, for CPUs with AVX-512 and
-VNNI and for those with AVX2; elsewhere, and if their source was changed, a loop is compiled at its first call and
+VNNI, AVX-VNNI, or AVX2 alone; elsewhere, and if their source was changed, a loop is compiled at its first call and
 cached on disk, next to the package or in the user's cache.
 
 A step of a small model is hundreds of loops, driven by a program that makes the same decisions every time. A `Graph`
@@ -38,6 +38,7 @@ LOOPS = Path(__file__).parent / "loops"
 _AVX2 = frozenset({"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})
 LIBRARIES = {
     "x86-64-v4-vnni.so": _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni"},
+    "x86-64-v3-vnni.so": _AVX2 | {"avx_vnni"},
     "x86-64-v3.so": _AVX2,
 }
 """The libraries in `LOOPS`, best first, with the CPU features that they need, by Linux's names. They are built by

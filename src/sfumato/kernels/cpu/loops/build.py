@@ -16,6 +16,7 @@ _CALLERS = ("backend", "products")
 # What numba compiles for, by library.
 _TARGETS = {
     "x86-64-v4-vnni.so": {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"},
+    "x86-64-v3-vnni.so": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": "+avxvnni"},
     "x86-64-v3.so": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
 }
 # What the loops use beyond what a library needs, where the CPU has it.

@@ -1,4 +1,4 @@
-"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: VNNI of AVX-512, or AVX2.
+"""Products of 8-bit integers with a panel of a matrix, in CPU instructions: VNNI on 512 or 256 bits, or AVX2.
 
 A panel is 32 outputs, with four inputs of each output adjacent, as AMX and VNNI read them. Levels of groups are
 unsigned; with 4 bits, those of the upper 16 outputs are in the upper halves of the bytes. After the levels of each
@@ -20,10 +20,10 @@ from sfumato.kernels.base import SECOND_DIGIT
 from sfumato.kernels.cpu.loops.compiling import call, code, pointer
 from sfumato.kernels.cpu.loops.sizes import PANEL, features
 
-VNNI = "avx512_vnni" in features()
+VNNI = not features().isdisjoint({"avx512_vnni", "avx_vnni"})
 LINE = 64
-REGISTER = 64 if VNNI else 32
-"""Bytes of a vector register. Two of them hold the sums of a row; AVX2 goes over a panel twice."""
+REGISTER = LINE if "avx512_vnni" in features() else 32
+"""Bytes of a vector register. Two of them hold the sums of a row; without AVX-512 a panel takes two passes."""
 INPUT_BYTES = 1 if VNNI else 2
 """Bytes per input, except for levels of 4 bits: AVX2 multiplies pairs of 16 bits, in the order of `products._widen`."""
 _NUM_LANES = REGISTER // 4
@@ -67,7 +67,8 @@ def _add_dots(builder: Any, sums: Sequence[Any], columns: Sequence[Sequence[Any]
         fours = _everywhere(builder, _LANES, *terms)
         for total, (levels,) in zip(sums, columns, strict=True):
             given = (fours, levels) if signed else (levels, fours)
-            builder.store(call(builder, "llvm.x86.avx512.vpdpbusd.512", _LANES, builder.load(total), *given), total)
+            name = f"llvm.x86.avx512.vpdpbusd.{8 * REGISTER}"
+            builder.store(call(builder, name, _LANES, builder.load(total), *given), total)
         return
     pairs = [builder.bitcast(_everywhere(builder, _LANES, *terms, _WORD(offset)), _PAIRS) for offset in (0, 4)]
     for total, levels in zip(sums, columns, strict=True):
@@ -77,7 +78,7 @@ def _add_dots(builder: Any, sums: Sequence[Any], columns: Sequence[Sequence[Any]
 
 
 def _dots(num_rows: int) -> Any:
-    """Emit the product of some rows with a panel, or with half of it in AVX2."""
+    """Emit the product of some rows with a panel, or with half of it on 256 bits."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, width, panel, start, start_stride, out, out_stride, ahead, num_ahead, column = arguments
@@ -221,7 +222,7 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
 
 def product_of(generate: Any) -> Any:
     """Product of some rows with a panel, given addresses and strides in bytes; the width is in inputs. Meanwhile,
-    `num_ahead` lines of memory per instruction are prefetched from `ahead`. With AVX2, `column` is the offset of the
+    `num_ahead` lines of memory per instruction are prefetched from `ahead`. On 256 bits, `column` is the offset of the
     first of the two registers of sums that are computed, in bytes."""
 
     @code
@@ -251,7 +252,7 @@ def _by_rows(products: Sequence[tuple[int, Any]]) -> Callable[..., int]:
     @njit(error_model="numpy")
     def multiply(left: int, given: Any) -> int:
         product(*given, 0)
-        if not VNNI:
+        if REGISTER < LINE:
             product(*given[:-1], 0, REGISTER)
         return count
 
@@ -266,11 +267,12 @@ def _by_rows(products: Sequence[tuple[int, Any]]) -> Callable[..., int]:
     return multiply_some
 
 
-# As many rows as fill the registers, then fewer; products in groups hold float sums as well.
-_multiply_some = _by_rows([(num_rows, _dots(num_rows)) for num_rows in ((12, 8, 4, 2, 1) if VNNI else (4, 2, 1))])
+# As many rows as fill the registers, then fewer; in AVX-512, float sums of groups take half of the registers.
+_FEW_ROWS = (6, 4, 2, 1) if VNNI else (4, 2, 1)
+_MANY_ROWS = (12, 8, 4, 2, 1) if REGISTER == LINE else _FEW_ROWS
+_multiply_some = _by_rows([(num_rows, _dots(num_rows)) for num_rows in _MANY_ROWS])
 _multiply_some_of_4, _multiply_some_of_8 = (
-    _by_rows([(num_rows, _grouped_dots(num_rows, bits)) for num_rows in ((6, 4, 2, 1) if VNNI else (4, 2, 1))])
-    for bits in (4, 8)
+    _by_rows([(num_rows, _grouped_dots(num_rows, bits)) for num_rows in _FEW_ROWS]) for bits in (4, 8)
 )
 
 

@@ -70,8 +70,8 @@ def _weigh_groups(x_MI: Array, scale_NG: Array, factors_MG2: Array) -> None:
         second = row >= num_rows
         for g in range(num_groups):
             total = Z(0)
-            for i in range(g * group, (g + 1) * group):
-                total += Z(x_MI[row, i])
+            for level in x_MI[row, g * group : (g + 1) * group]:
+                total += Z(level)
             scale = scale_NG[row - num_rows, g] * F(1.0 / SECOND_DIGIT) if second else scale_NG[row, g]
             factors_MG2[row, g, 0] = scale
             factors_MG2[row, g, 1] = scale * F(total)

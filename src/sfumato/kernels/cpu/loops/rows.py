@@ -7,7 +7,7 @@ the next. A row's result depends only on the row, to the last bit, with any othe
 Division by 0 does not raise (numba's error model of numpy), because a division that may raise is not vectorised.
 """
 
-# N rows, I inputs, G groups of them, H heads, E head dimension, F its rotated part, M one or two digits of each row
+# N rows, I inputs, G groups of S inputs, H heads, E head dimension, F its rotated part, M one or two digits of each row
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ def _round_row(x_I: Array, factor_I: Array, row: int, levels_MI: Array, scale_NG
     """Round a row with one scale per group; second digits, if any, come after the first digits of all rows."""
     num_rows, num_groups = scale_NG.shape
     group = len(x_I) // num_groups
-    levels_I = levels_MI[row]
     for g in range(num_groups):
-        start, end = g * group, (g + 1) * group
+        # Slices, because indices that might be negative are not vectorised well.
+        own = slice(g * group, (g + 1) * group)
+        x_S, factor_S, levels_S = x_I[own], factor_I[own], levels_MI[row, own]
         highest = Z(0)
-        for i in range(start, end):
+        for s in range(group):
             # Bits of the absolute value, in which NaN is above all numbers.
-            highest = Z(max(highest, Z(bits_of(x_I[i] * factor_I[i]) & Z(0x7FFFFFFF))))
+            highest = Z(max(highest, Z(bits_of(x_S[s] * factor_S[s]) & Z(0x7FFFFFFF))))
         scale = max(float_of(highest) / F(DIGIT), F(_TINY))
         inverse = F(1.0) / scale
-        for i in range(start, end):
-            levels_I[i] = np.int8(Z(np.rint(x_I[i] * factor_I[i] * inverse)))
+        for s in range(group):
+            levels_S[s] = np.int8(Z(np.rint(x_S[s] * factor_S[s] * inverse)))
         if len(levels_MI) > num_rows:
-            rest_I = levels_MI[num_rows + row]
-            for i in range(start, end):
-                rest = x_I[i] * factor_I[i] * inverse - F(levels_I[i])
-                rest_I[i] = np.int8(Z(np.rint(rest * F(SECOND_DIGIT))))
+            rest_S = levels_MI[num_rows + row, own]
+            for s in range(group):
+                rest = x_S[s] * factor_S[s] * inverse - F(levels_S[s])
+                rest_S[s] = np.int8(Z(np.rint(rest * F(SECOND_DIGIT))))
         scale_NG[row, g] = float_of(highest) if np.isnan(float_of(highest)) else scale
 
 

@@ -29,5 +29,5 @@ def features() -> frozenset[str]:
                 return frozenset(line.split(":")[1].split())
     from llvmlite import binding
 
-    names = {"avx512vnni": "avx512_vnni", "amx-int8": "amx_int8", "amx-tile": "amx_tile"}
+    names = {"avx512vnni": "avx512_vnni", "avxvnni": "avx_vnni", "amx-int8": "amx_int8", "amx-tile": "amx_tile"}
     return frozenset(names.get(name, name) for name, there in binding.get_host_cpu_features().items() if there)
