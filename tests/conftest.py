@@ -87,7 +87,7 @@ def build_decoder(seed: int = 0, **changes: Any) -> Decoder:
     return model.eval()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_decoder() -> Callable[..., Decoder]:
     return build_decoder
 

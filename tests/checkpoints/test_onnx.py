@@ -111,6 +111,19 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return _export(ASSETS / "tiny", tmp_path_factory.mktemp("export") / "tiny")
 
 
+@pytest.fixture(scope="module", params=SHAPES)
+def llada(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    byte_tokenizer: Tokenizer,
+    make_decoder: Any,
+) -> Exported:
+    directory = tmp_path_factory.mktemp("llada")
+    return _export(
+        _masked(directory / "masked", byte_tokenizer, make_decoder, **SHAPES[request.param]), directory / "export"
+    )
+
+
 def _steps(exported: Exported, prompt: str, **options: Any) -> Iterator[tuple[StepRecord, dict[str, np.ndarray]]]:
     for seed in (1, 2):
         result = exported.model.generate(prompt, seed=seed, record=True, **options)
@@ -133,15 +146,10 @@ def test_tiny_predicts_every_step_as_torch(tiny: Exported, options: dict[str, An
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_llada_predicts_every_step_as_torch(
-    shape: str, temperature: float, tmp_path: Path, byte_tokenizer: Tokenizer, make_decoder: Any
-):
-    source = _masked(tmp_path / "masked", byte_tokenizer, make_decoder, **SHAPES[shape])
-    exported = _export(source, tmp_path / "export")
+def test_llada_predicts_every_step_as_torch(llada: Exported, temperature: float):
     num_read = 0
-    for step, read in _steps(exported, "what?", raw=True, max_tokens=48, temperature=temperature):
+    for step, read in _steps(llada, "what?", raw=True, max_tokens=48, temperature=temperature):
         is_open = (step.tokens_L == LLADA.mask_id).numpy()
         np.testing.assert_array_equal(read["drawn"][is_open], step.sampled_L.numpy()[is_open])
         rest = is_open & ~step.accepted_L.numpy()
