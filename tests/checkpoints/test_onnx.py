@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import sfumato
 from sfumato.checkpoints import onnx as exporting
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint, save_checkpoint
 from sfumato.checkpoints.onnx import FILES, MANIFEST, export_onnx, manifest
 from sfumato.checkpoints.registry import ASSETS
+from sfumato.cli.app import app
 from sfumato.engine.model import TextModel
 from sfumato.errors import CheckpointError, SfumatoError
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
@@ -108,7 +110,11 @@ def _export(source: Path, directory: Path, **options: Any) -> Exported:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    return _export(ASSETS / "tiny", tmp_path_factory.mktemp("export") / "tiny")
+    """By the command of docs/guides/tab.md."""
+    directory = tmp_path_factory.mktemp("export") / "tiny"
+    done = CliRunner().invoke(app, ["export", "tiny", str(directory), "--to", "onnx"])
+    assert (done.exit_code, done.stdout) == (0, f"{directory / MANIFEST}\n"), done.stderr
+    return Exported(directory, sfumato.load("tiny"))
 
 
 @pytest.fixture(scope="module", params=SHAPES)

@@ -209,14 +209,13 @@ for kind, flag in (("fp32", False), ("bf16", True)):
         kernels._round_rows, {"x": kind, "levels": "fp8e4nv", "scales": "fp32"}, ("stride", "size"), ("most",),
         {"SIZE": 4096}, warps=8,
     )
-    for size, rows, warps in ((64, 64, 4), (128, 16, 4), (512, 16, 8)):
-        if kind == "bf16" or rows == 16:
-            built(
-                kernels._attend_tiles,
-                dict.fromkeys(("queries", "keys", "values", "out"), kind) | {"slots": "i32", "tiles": "i32"},
-                ("window", "row_stride", "head_stride", "slot_stride", "size"), ("scale",),
-                {"HEADS": 3, "SIZE": size, "ROWS": rows, "KEYS": 32}, warps=warps,
-            )
+    for size, rows, warps in ((64, 64, 4), (512, 16, 8)) if kind == "bf16" else ((128, 16, 4),):
+        built(
+            kernels._attend_tiles,
+            dict.fromkeys(("queries", "keys", "values", "out"), kind) | {"slots": "i32", "tiles": "i32"},
+            ("window", "row_stride", "head_stride", "slot_stride", "size"), ("scale",),
+            {"HEADS": 3, "SIZE": size, "ROWS": rows, "KEYS": 32}, warps=warps,
+        )
     pointers = dict.fromkeys(("scale_N", "u_N", "numbers"), "fp32") | dict.fromkeys(("ban_N", "tokens"), "i64")
     pointers |= {"logits": kind, "weights": kind, "greedy_N": "u8", "banned_RV": "u8"}
     built(
