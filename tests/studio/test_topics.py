@@ -374,27 +374,29 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(directory)
 
 
+@pytest.fixture(scope="module")
+def local_writer(writer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the ui model and a local language model."""
+    yield from start(tmp_path_factory.mktemp("smol"), models={"ui": "ui", SMOL: writer}, studio=Studio())
+
+
 @pytest.mark.slow
-def test_local_language_model_writes_and_revises(
-    browser: Browser, writer: str, tmp_path_factory: pytest.TempPathFactory
-):
-    models = {"ui": "ui", SMOL: writer}
-    for served in start(tmp_path_factory.mktemp("smol"), models=models, studio=Studio()):
-        context = browser.new_context(base_url=served.url)
-        context.set_default_timeout(500_000)
-        page = context.new_page()
-        page.goto("/encyclopedia/Volcanoes")
-        stop = page.get_by_role("button", name="Stop")
-        expect(stop).to_be_visible()
-        expect(stop).to_be_hidden(timeout=500_000)
-        expect(page.get_by_text(f"Written by {SMOL}")).to_have_count(5)
-        if writer == SMOL:
-            assert re.search("volcano", " ".join(texts(page)), re.IGNORECASE)
-        before = texts(page)
-        page.get_by_label("Where to change it").select_option(headings(page)[0])
-        page.get_by_role("button", name="Shorter").click()
-        expect(stop).to_be_visible()
-        expect(stop).to_be_hidden(timeout=500_000)
-        assert texts(page)[1:] == before[1:]
-        assert texts(page)[0] != before[0]
-        context.close()
+def test_local_language_model_writes_and_revises(browser: Browser, writer: str, local_writer: Served):
+    context = browser.new_context(base_url=local_writer.url)
+    context.set_default_timeout(500_000)
+    page = context.new_page()
+    page.goto("/encyclopedia/Volcanoes")
+    stop = page.get_by_role("button", name="Stop")
+    expect(stop).to_be_visible()
+    expect(stop).to_be_hidden(timeout=500_000)
+    expect(page.get_by_text(f"Written by {SMOL}")).to_have_count(5)
+    if writer == SMOL:
+        assert re.search("volcano", " ".join(texts(page)), re.IGNORECASE)
+    before = texts(page)
+    page.get_by_label("Where to change it").select_option(headings(page)[0])
+    page.get_by_role("button", name="Shorter").click()
+    expect(stop).to_be_visible()
+    expect(stop).to_be_hidden(timeout=500_000)
+    assert texts(page)[1:] == before[1:]
+    assert texts(page)[0] != before[0]
+    context.close()

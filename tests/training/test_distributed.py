@@ -28,6 +28,8 @@ from sfumato.training.run import Run
 from sfumato.training.state import newest_state
 from sfumato.training.trainer import Trainer
 
+pytestmark = pytest.mark.slow
+
 RECIPE = """
 [model]
 vocab_size = 261
