@@ -47,7 +47,7 @@ def blank_model(make_model: Make) -> TextModel:
     return make_model(GenerationSpec(canvas_length=12, blanks=True), num_hidden_layers=1, max_position_embeddings=96)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=texts_with_spans(), seed=st.integers(0, 3), strength=st.sampled_from([None, 0.3]), blanks=st.booleans())
 def test_bytes_outside_the_spans_never_change(
     model: TextModel,

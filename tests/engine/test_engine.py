@@ -111,7 +111,7 @@ def assert_same(one: Result, other: Result) -> None:
 def test_mixed_batches_equal_single_requests(
     make_model: Make, specs: dict[str, GenerationSpec], name: str, quantize: str | None
 ):
-    """Five batches of random lengths, seeds, samplers and priorities, with cancellations, in random engines."""
+    """Eight batches of random lengths, seeds, samplers and priorities, with cancellations, in random engines."""
     model = make_model(specs[name], given_embedding=True, length_buckets=(2, 5, 9, 30))
     if quantize is not None:
         quantize_model(model.decoder, QUANTIZATIONS[quantize])
@@ -122,7 +122,7 @@ def test_mixed_batches_equal_single_requests(
         solo = Engine(model, EngineConfig(reuse_prefixes=False))
         number = solo.submit(request)
         alone.append(results(drain(solo))[number][0])
-    for _ in range(5):
+    for _ in range(8):
         reuse = random_.random() < 0.5
         engine = Engine(
             model,
