@@ -119,7 +119,7 @@ gpu-bench: .venv/.ready-dev
 # Tests that need an accelerator, and the kernels on it.
 gpu-test: .venv/.ready-dev
 	$(BIN)/pytest tests/kernels/test_gpu.py tests/engine/test_on_gpu.py tests/engine/test_replay.py tests/models/test_attention.py \
-	  tests/models/test_quantization.py tests/sampling/test_reading.py
+	  tests/models/test_quantization.py tests/sampling/test_logits.py
 
 # Compares systems on tasks, including a local server, in reports/report. Continues an interrupted report.
 report: .venv/.ready-dev

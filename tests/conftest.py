@@ -13,7 +13,7 @@ import torch
 from hypothesis import settings
 
 # Defined here so that pytest finds it from any directory.
-from matrix import pytest_collection_modifyitems, pytest_terminal_summary  # noqa: F401
+from matrix import mark_cells, pytest_terminal_summary  # noqa: F401
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.text.tokenizer import Tokenizer
 from sfumato.text.training import train_tokenizer
@@ -40,6 +40,15 @@ if (num_workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     num_threads = max(torch.get_num_threads() // num_workers, 1)
     os.environ["OMP_NUM_THREADS"] = str(num_threads)
     torch.set_num_threads(num_threads)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cells of the parity matrix. Files with slow tests come first, so that none of them is the last to end
+    while other processes have nothing left to do; not those with a browser, whose event loop stays in the process."""
+    mark_cells(items)
+    first = {item.path for item in items if item.get_closest_marker("slow")}
+    first -= {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path not in first)
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +96,7 @@ def build_decoder(seed: int = 0, **changes: Any) -> Decoder:
     return model.eval()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_decoder() -> Callable[..., Decoder]:
     return build_decoder
 

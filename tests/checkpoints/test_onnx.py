@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
 import sfumato
 from sfumato.checkpoints import onnx as exporting
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint, save_checkpoint
 from sfumato.checkpoints.onnx import FILES, MANIFEST, export_onnx, manifest
 from sfumato.checkpoints.registry import ASSETS
+from sfumato.cli.app import app
 from sfumato.engine.model import TextModel
 from sfumato.errors import CheckpointError, SfumatoError
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
@@ -108,7 +110,24 @@ def _export(source: Path, directory: Path, **options: Any) -> Exported:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Exported:
-    return _export(ASSETS / "tiny", tmp_path_factory.mktemp("export") / "tiny")
+    """By the command of docs/guides/tab.md."""
+    directory = tmp_path_factory.mktemp("export") / "tiny"
+    done = CliRunner().invoke(app, ["export", "tiny", str(directory), "--to", "onnx"])
+    assert (done.exit_code, done.stdout) == (0, f"{directory / MANIFEST}\n"), done.stderr
+    return Exported(directory, sfumato.load("tiny"))
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def llada(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    byte_tokenizer: Tokenizer,
+    make_decoder: Any,
+) -> Exported:
+    directory = tmp_path_factory.mktemp("llada")
+    return _export(
+        _masked(directory / "masked", byte_tokenizer, make_decoder, **SHAPES[request.param]), directory / "export"
+    )
 
 
 def _steps(exported: Exported, prompt: str, **options: Any) -> Iterator[tuple[StepRecord, dict[str, np.ndarray]]]:
@@ -133,15 +152,10 @@ def test_tiny_predicts_every_step_as_torch(tiny: Exported, options: dict[str, An
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_llada_predicts_every_step_as_torch(
-    shape: str, temperature: float, tmp_path: Path, byte_tokenizer: Tokenizer, make_decoder: Any
-):
-    source = _masked(tmp_path / "masked", byte_tokenizer, make_decoder, **SHAPES[shape])
-    exported = _export(source, tmp_path / "export")
+def test_llada_predicts_every_step_as_torch(llada: Exported, temperature: float):
     num_read = 0
-    for step, read in _steps(exported, "what?", raw=True, max_tokens=48, temperature=temperature):
+    for step, read in _steps(llada, "what?", raw=True, max_tokens=48, temperature=temperature):
         is_open = (step.tokens_L == LLADA.mask_id).numpy()
         np.testing.assert_array_equal(read["drawn"][is_open], step.sampled_L.numpy()[is_open])
         rest = is_open & ~step.accepted_L.numpy()

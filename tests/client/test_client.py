@@ -55,9 +55,10 @@ def test_options_mean_the_same_as_in_the_library(served: Served, client: Client)
         {"seed_text": "answer: 40\n81*(2/3)^2 = 36", "pin": [(0, 8)], "strength": 1.0},
     ]
     for options in cases:
-        assert client.generate(EXPRESSION, **options).text == served.model.generate(EXPRESSION, **options).text, options
+        expected = served.model.generate(EXPRESSION, **options).text
+        assert client.generate(EXPRESSION, **options).text == expected, options
         *_, last = client.stream(EXPRESSION, **options)
-        assert last.text == served.model.generate(EXPRESSION, **options).text, options
+        assert last.text == expected, options
     # What is no setting of the server's own, it is asked by name; all options are known to it.
     raw = client.generate("1+1=", raw=True, max_tokens=4)
     assert raw.text == served.model.generate("1+1=", raw=True, max_tokens=4).text

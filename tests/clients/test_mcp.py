@@ -18,6 +18,10 @@ pytest.importorskip("mcp", reason="a client: make clients")
 
 from mcp import Client, StdioServerParameters, stdio_client
 
+from sfumato.integrations.mcp_server import make_server
+from sfumato.mend.mender import load_mender
+from sfumato.server.hosting import Host, parse_names
+
 EXPRESSION = "answer, then derive: 81*(2/3)^2+sqrt(9)"
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 AREA = "def area(a, b):\n    return a + b\n"
@@ -30,34 +34,39 @@ def tiny() -> TextModel:
     return sfumato.load("tiny")
 
 
-def asked(use: Callable[[Client], Awaitable[Any]], *arguments: str) -> Any:
-    """What a client of a server in a process of its own makes of it."""
+def asked(use: Callable[[Client], Awaitable[Any]], model: str = "tiny", *, program: bool = False) -> Any:
+    """What a client makes of a server: of `sfumato mcp` as a program, or of its server in this process."""
 
     async def run() -> Any:
-        parameters = StdioServerParameters(
-            command=sys.executable, args=["-m", "sfumato", "mcp", *arguments], env=dict(os.environ)
-        )
-        async with Client(stdio_client(parameters)) as client:
+        if program:
+            server: Any = stdio_client(
+                StdioServerParameters(
+                    command=sys.executable, args=["-m", "sfumato", "mcp", model], env=dict(os.environ)
+                )
+            )
+        else:
+            server = make_server(Host(parse_names([model])), lambda: load_mender("mend"), sfumato.__version__)
+        async with Client(server) as client:
             return await use(client)
 
     return asyncio.run(run())
 
 
-def called(*calls: tuple[str, dict[str, Any]], model: str = "tiny") -> list[Any]:
+def called(*calls: tuple[str, dict[str, Any]], program: bool = False) -> list[Any]:
     """Results of some calls: what is structured, or the text of an error."""
 
     async def use(client: Client) -> list[Any]:
         results = [await client.call_tool(name, arguments) for name, arguments in calls]
         return [each.content[0].text if each.is_error else each.structured_content for each in results]
 
-    return asked(use, model)
+    return asked(use, program=program)
 
 
 def test_tools_have_schemas():
     async def use(client: Client) -> Any:
         return client.instructions, (await client.list_tools()).tools
 
-    instructions, tools = asked(use, "tiny")
+    instructions, tools = asked(use)
     assert "81*(2/3)^2+sqrt(9)" in instructions
     assert [tool.name for tool in tools] == ["generate", "infill", "edit", "decide", "mend"]
     for tool in tools:
@@ -82,6 +91,7 @@ def test_results_equal_library_results(tiny: TextModel):
         ("edit", {"text": AREA, "lines": [[2, 2]], "instruction": "fix the bug:", "min_certainty": -10000}),
         ("decide", {"text": "The door is open.", "question": "Is it?", "choices": ["yes", "no", "maybe"]}),
         ("mend", {"source": "def f(a:\n    return a\n"}),
+        program=True,
     )
     expected = tiny.generate(EXPRESSION, seed=3)
     assert (plain["text"], plain["finish_reason"]) == (expected.text, "stop")

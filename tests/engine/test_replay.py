@@ -4,6 +4,7 @@ kernels on the same memory on a CPU."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -42,10 +43,8 @@ def run_engine(model: TextModel, requests: list[Request], recorder: Record | Non
 
 def requests_of(model: TextModel) -> list[Request]:
     """Several canvases, one row and two rows."""
-    return [
-        model.request("hello", max_tokens=20, seed=3, steps=7, adaptive=False),
-        model.request("what else", max_tokens=20, seed=4, steps=7, adaptive=False, n=2),
-    ]
+    settings: dict[str, Any] = {"max_tokens": model.spec.canvas_length + 8, "steps": 5, "adaptive": False}
+    return [model.request("hello", seed=3, **settings), model.request("what else", seed=4, n=2, **settings)]
 
 
 def assert_same(computed: list[Result], replayed: list[Result]) -> None:

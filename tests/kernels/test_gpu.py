@@ -1,4 +1,4 @@
-"""Kernels against torch and loops: run where there is no GPU by Triton's interpreter, and compiled for one."""
+"""Triton kernels equal torch and the CPU loops; without a GPU they are interpreted, and compiled for one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def numbers(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> T
 
 
 def check(found: Tensor, expected: Tensor) -> None:
-    """To a few last bits of their type."""
+    """Equal to a few units in the last place of the expected dtype."""
     size = 3 * torch.finfo(expected.dtype).eps
     torch.testing.assert_close(found, expected, rtol=size, atol=size * float(expected.abs().max()))
 
@@ -52,7 +52,7 @@ def check(found: Tensor, expected: Tensor) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("activation", kernels.GATES)
 @pytest.mark.parametrize(("num_rows", "size"), [(1, 1), (3, 70), (2, 2000)])
-def test_gate_of_halves_that_stand_beside_each_other(num_rows: int, size: int, activation: str, dtype: torch.dtype):
+def test_gate_equals_torch_on_strided_halves(num_rows: int, size: int, activation: str, dtype: torch.dtype):
     gate, up = (9 * numbers(num_rows, 2 * size)).to(dtype).chunk(2, -1)
     check(kernels.gate(gate, up, activation), TORCH.gate(gate.float(), up.float(), activation).to(dtype))
 
@@ -60,7 +60,7 @@ def test_gate_of_halves_that_stand_beside_each_other(num_rows: int, size: int, a
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("turned", [8, 4])
-def test_rotation_of_heads_among_others(apart: bool, turned: int, dtype: torch.dtype):
+def test_rotation_equals_torch_on_strided_heads(apart: bool, turned: int, dtype: torch.dtype):
     x_NHE = (numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]).to(dtype)
     cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
     expected = TORCH.rotate(x_NHE.unsqueeze(0).float(), cos[None, :, None], sin[None, :, None])[0]
@@ -68,13 +68,13 @@ def test_rotation_of_heads_among_others(apart: bool, turned: int, dtype: torch.d
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_capping_gives_floats(dtype: torch.dtype):
+def test_soft_cap_equals_torch_and_returns_float32(dtype: torch.dtype):
     logits = (40 * numbers(3, 5000)).to(dtype)
     check(kernels.cap(logits, 30.0), 30.0 * torch.tanh(logits.float() / 30.0))
 
 
 @pytest.mark.parametrize("size", [1, 24, 700])
-def test_rows_of_floats_of_eight_bits(size: int):
+def test_fp8_rounding_equals_torch_within_its_mantissa(size: int):
     x_NI = numbers(5, size) * torch.tensor([1.0, 1e-3, 1e6, 0.0, 1.0], device=DEVICE)[:, None]
     x_NI[4, 0] = torch.nan
     (levels, scale), (expected, expected_scale) = kernels.round_rows(x_NI), TORCH.quantize_float8(x_NI)
@@ -88,7 +88,7 @@ def test_rows_of_floats_of_eight_bits(size: int):
 
 @pytest.mark.parametrize("banned", [False, True])
 @pytest.mark.parametrize("size", [5, 700, 9000])
-def test_reading_is_that_of_loops(size: int, banned: bool):
+def test_token_statistics_equal_the_cpu_loops(size: int, banned: bool):
     logits_NV, u_N = 4 * numbers(8, size), torch.rand(8, generator=torch.Generator().manual_seed(1))
     # Two tokens alike: the first is the best.
     logits_NV[3, 2] = logits_NV[3, size - 1] = 30.0
@@ -117,7 +117,7 @@ def test_reading_is_that_of_loops(size: int, banned: bool):
 
 @pytest.mark.parametrize("bad", [torch.nan, -torch.nan, torch.inf])
 @pytest.mark.parametrize("place", [0, 299, 511])
-def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
+def test_non_finite_logits_give_a_nan_margin_only_in_their_row(bad: float, place: int):
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3, device=DEVICE)
@@ -127,7 +127,7 @@ def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_draws_have_the_shares_of_the_distribution(dtype: torch.dtype):
+def test_draws_follow_the_tempered_distribution(dtype: torch.dtype):
     logits_V, count = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=dtype, device=DEVICE), 64
     u_N = (torch.arange(count, device=DEVICE) + 0.5) / count
     rows = (torch.full((count,), 2.0, device=DEVICE), u_N, torch.zeros(count, dtype=torch.bool, device=DEVICE))
@@ -141,10 +141,10 @@ def test_draws_have_the_shares_of_the_distribution(dtype: torch.dtype):
 @pytest.mark.parametrize(("num_heads", "num_groups", "size"), [(6, 2, 24), (4, 4, 16), (8, 1, 70)])
 # Interpreted, products of bfloat16 are those of their bits.
 @pytest.mark.parametrize(("dtype", "window"), [(torch.float32, None), (torch.float16, 40)])
-def test_long_segments_take_many_tiles(
+def test_attention_over_many_tiles_equals_torch(
     dtype: torch.dtype, num_heads: int, num_groups: int, size: int, window: int | None
 ):
-    """Of queries and of keys; the heads of a group need not divide a tile."""
+    """Tiles of queries and of keys; the heads of a group need not divide a tile."""
     generator = torch.Generator().manual_seed(0)
     pool = KVPool([(num_groups, size)], 500, dtype=dtype, device=DEVICE)
     for tensor in (*pool.keys, *pool.values):
@@ -170,7 +170,7 @@ def test_long_segments_take_many_tiles(
     torch.testing.assert_close(found[1], found[0], rtol=tolerance, atol=tolerance)
 
 
-def test_a_model_with_kernels_is_the_model(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
+def test_model_logits_equal_torch(make_decoder: Callable[..., Decoder], draw: Callable[..., list[int]]):
     model = make_decoder(hidden_size=16, head_dim=8, self_conditioning=True).to(DEVICE)
     tokens = torch.tensor([draw(12)], device=DEVICE)
     inputs = (tokens, torch.arange(12, device=DEVICE)[None], AttentionSpec(causal=True))
@@ -209,14 +209,13 @@ for kind, flag in (("fp32", False), ("bf16", True)):
         kernels._round_rows, {"x": kind, "levels": "fp8e4nv", "scales": "fp32"}, ("stride", "size"), ("most",),
         {"SIZE": 4096}, warps=8,
     )
-    for size, rows, warps in ((64, 64, 4), (128, 16, 4), (512, 16, 8)):
-        if kind == "bf16" or rows == 16:
-            built(
-                kernels._attend_tiles,
-                dict.fromkeys(("queries", "keys", "values", "out"), kind) | {"slots": "i32", "tiles": "i32"},
-                ("window", "row_stride", "head_stride", "slot_stride", "size"), ("scale",),
-                {"HEADS": 3, "SIZE": size, "ROWS": rows, "KEYS": 32}, warps=warps,
-            )
+    for size, rows, warps in ((64, 64, 4), (512, 16, 8)) if kind == "bf16" else ((128, 16, 4),):
+        built(
+            kernels._attend_tiles,
+            dict.fromkeys(("queries", "keys", "values", "out"), kind) | {"slots": "i32", "tiles": "i32"},
+            ("window", "row_stride", "head_stride", "slot_stride", "size"), ("scale",),
+            {"HEADS": 3, "SIZE": size, "ROWS": rows, "KEYS": 32}, warps=warps,
+        )
     pointers = dict.fromkeys(("scale_N", "u_N", "numbers"), "fp32") | dict.fromkeys(("ban_N", "tokens"), "i64")
     pointers |= {"logits": kind, "weights": kind, "greedy_N": "u8", "banned_RV": "u8"}
     built(
@@ -228,7 +227,7 @@ print("all compiled")
 
 
 @pytest.mark.slow
-def test_all_compile_for_a_gpu():
+def test_all_kernels_compile_for_a_gpu():
     """To machine code of Hopper, with types as the model gives them; that needs no GPU."""
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     done = subprocess.run([sys.executable, "-c", _COMPILE], env=environment, capture_output=True, text=True)

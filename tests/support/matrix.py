@@ -21,7 +21,7 @@ FAMILIES = {
 ASPECTS = ("logits", "loop", "save/load", "int8")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def mark_cells(items: list[pytest.Item]) -> None:
     """Mark every test's report with its cells of the matrix."""
     for item in items:
         for marker in item.iter_markers("parity"):

@@ -1,4 +1,4 @@
-"""Two processes over gloo are one process: the same losses, gradients and weights, also through a kill."""
+"""Two processes over gloo equal one: the same losses, gradients and weights, also after a kill."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run
 from sfumato.training.state import newest_state
 from sfumato.training.trainer import Trainer
+
+pytestmark = pytest.mark.slow
 
 RECIPE = """
 [model]
@@ -249,9 +251,7 @@ def wait_for_step(directory: Path, step: int) -> None:
 
 
 @pytest.mark.parametrize("overrides", [(), MOE, ("train.recompute=true",)], ids=["dense", "mixture", "recompute"])
-def test_two_processes_have_the_losses_gradients_and_weights_of_one(
-    launcher: Launcher, recipe: Path, tmp_path: Path, overrides: tuple[str, ...]
-):
+def test_two_processes_equal_one(launcher: Launcher, recipe: Path, tmp_path: Path, overrides: tuple[str, ...]):
     one = alone(recipe, tmp_path / "one", *overrides)
     launcher.run(recipe, tmp_path / "two", *overrides)
     assert_same_run(tmp_path / "one", tmp_path / "two", steps=8)
@@ -268,7 +268,7 @@ def test_two_processes_have_the_losses_gradients_and_weights_of_one(
             torch.testing.assert_close(second[name], value, atol=1e-5, rtol=1e-4)
 
 
-def test_low_rank_corrections_of_two_processes_are_those_of_one(launcher: Launcher, tmp_path: Path):
+def test_lora_of_two_processes_equals_one(launcher: Launcher, tmp_path: Path):
     """Most of each shard is not trained; what comes out is whole, and merged."""
     recipe = tmp_path / "lora.toml"
     recipe.write_text(LORA)
@@ -277,7 +277,7 @@ def test_low_rank_corrections_of_two_processes_are_those_of_one(launcher: Launch
     assert_same_run(tmp_path / "one", tmp_path / "two", steps=4)
 
 
-def test_muon_moves_sharded_matrices_as_whole_ones(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_muon_equals_itself_on_sharded_matrices(launcher: Launcher, recipe: Path, tmp_path: Path):
     """It makes them orthogonal in bfloat16, of 8 bits, where a last bit of the gradient can be one of the update; done
     shard by shard, updates would be others altogether."""
     overrides = ("train.muon_lr=1e-2", "train.steps=4")
@@ -293,8 +293,8 @@ def test_muon_moves_sharded_matrices_as_whole_ones(launcher: Launcher, recipe: P
     assert all(theirs["loss"] == pytest.approx(mine["loss"], rel=1e-3) for mine, theirs in pairs)
 
 
-def test_some_steps_have_a_first_pass_in_one_process(recipe: Path, tmp_path: Path):
-    """In them the other has to go along, or both would wait for ever."""
+def test_one_process_alone_may_need_a_first_pass(recipe: Path, tmp_path: Path):
+    """The other must join it, or both would wait forever."""
     trainer = Run(load_recipe(Recipe, recipe), tmp_path / "run").trainer
     firsts = [tuple(batch.first_pass(trainer.model) for batch in trainer._batches(step)[0]) for step in range(8)]
     assert {(True, False), (False, True)} & set(firsts)
@@ -306,7 +306,7 @@ LONGER = "train.steps=12"
 
 @pytest.fixture(scope="module")
 def whole(launcher: Launcher, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two processes that was left alone."""
+    """An uninterrupted run of two processes."""
     directory = tmp_path_factory.mktemp("whole")
     (directory / "small.toml").write_text(RECIPE)
     launcher.run(directory / "small.toml", directory / "run", LONGER)
@@ -333,7 +333,7 @@ def test_killed_process_resumes_exactly(launcher: Launcher, recipe: Path, tmp_pa
     assert [place.name for place in directory.glob("state*")] == ["state-12"]
 
 
-def test_interrupt_of_one_process_stops_both(launcher: Launcher, recipe: Path, tmp_path: Path):
+def test_interrupting_one_process_stops_both(launcher: Launcher, recipe: Path, tmp_path: Path):
     overrides = ("train.steps=60",)
     children = launcher.start(recipe, tmp_path / "run", *overrides)
     wait_for_step(tmp_path / "run", 5)
@@ -345,7 +345,7 @@ def test_interrupt_of_one_process_stops_both(launcher: Launcher, recipe: Path, t
 
 
 @pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (2, 3)])
-def test_resume_with_another_number_of_processes(
+def test_run_resumes_with_another_number_of_processes(
     launcher: Launcher, recipe: Path, tmp_path: Path, before: int, after: int
 ):
     """Shards are cut anew; the steps that follow are those of a run in one process. Of three processes, some hold
@@ -406,7 +406,7 @@ def test_half_precision_layers_keep_float32_weights(launcher: Launcher, recipe: 
     assert {tensor.dtype for tensor in stored.values()} == {torch.float32}
 
 
-def test_states_that_cannot_be_resumed(recipe: Path, launcher: Launcher, tmp_path: Path):
+def test_incompatible_states_are_refused(recipe: Path, launcher: Launcher, tmp_path: Path):
     """Of another model or other optimizers, and half written."""
     launcher.run(recipe, tmp_path / "run", "train.steps=2")
     for override, match in (
@@ -436,7 +436,7 @@ def test_states_that_cannot_be_resumed(recipe: Path, launcher: Launcher, tmp_pat
         ({"accumulation": 2, "compile": True}, "compile is true; allowed under torchrun: false"),
     ],
 )
-def test_refusals_of_several_processes(
+def test_settings_for_one_process_are_refused_with_several(
     make_trainer: Callable[..., Trainer], tmp_path: Path, config: dict[str, Any], message: str
 ):
     mesh: Any = object()
@@ -444,7 +444,7 @@ def test_refusals_of_several_processes(
         make_trainer(tmp_path, world=World(0, 2, mesh), **config)
 
 
-def test_incomplete_environment(monkeypatch: pytest.MonkeyPatch):
+def test_incomplete_environment_is_refused(monkeypatch: pytest.MonkeyPatch):
     for name in ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("WORLD_SIZE", "2")
@@ -455,7 +455,7 @@ def test_incomplete_environment(monkeypatch: pytest.MonkeyPatch):
         pass
 
 
-def test_a_process_alone():
+def test_one_process_needs_no_environment():
     world = World()
     assert (world.sum(1.5, 2), world.any(True, False), list(world.share(3))) == ([1.5, 2], [True, False], [0, 1, 2])
     assert world.first(lambda: 5) == 5

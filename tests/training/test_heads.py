@@ -1,4 +1,4 @@
-"""Heads learn what they are shown, and stop where they are sure enough."""
+"""Stop and length heads: features, thresholds, files and recipes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_features_count_only_free_positions():
     assert first[11] == 3.0
 
 
-def test_stop_head_threshold_keeps_the_wanted_share():
+def test_stop_threshold_keeps_the_requested_share():
     learned, held_out = drawn(300, 0), drawn(200, 1)
     head = fit_stop(learned, RECIPE)
     scores = stop_scores(head, held_out, RECIPE, stop_threshold(head, learned, RECIPE))
@@ -56,7 +56,7 @@ def test_stop_head_threshold_keeps_the_wanted_share():
     assert stop_scores(head, blind, RECIPE, stop_threshold(head, blind, RECIPE))["mean_steps"] == STEPS
 
 
-def test_first_stops_by_hand():
+def test_first_stops_equal_a_calculation_by_hand():
     settled = torch.tensor([False, True, True, True, False, False, False, True])
     found = HeadDataset(torch.zeros(8, 1), settled, torch.zeros(0, 1), torch.zeros(0, dtype=torch.int64))
     prob = torch.tensor([0.1, 0.9, 0.1, 0.1, 0.1, 0.8, 0.1, 0.1])
@@ -64,7 +64,7 @@ def test_first_stops_by_hand():
     assert first_stops(prob, found, 4, 0.85) == (1.0, 3.0)
 
 
-def test_head_round_trip(tmp_path: Path):
+def test_saved_heads_load_unchanged(tmp_path: Path):
     assert LearnedStop.read(tmp_path) is None
     head = LearnedStop()
     head.write(tmp_path)
@@ -79,7 +79,7 @@ def test_head_round_trip(tmp_path: Path):
         LearnedStop.read(tmp_path)
 
 
-def test_pieces_are_held_out_whole(tmp_path: Path):
+def test_answers_are_held_out_whole(tmp_path: Path):
     paths = []
     for i in range(3):
         paths.append(tmp_path / f"{i}.safetensors")
@@ -105,6 +105,6 @@ def test_pieces_are_held_out_whole(tmp_path: Path):
         ({"held_out": 0.0}, "held_out is 0.0"),
     ],
 )
-def test_refused_recipes(changes: dict[str, object], message: str):
+def test_invalid_recipes_are_refused(changes: dict[str, object], message: str):
     with pytest.raises(ConfigError, match=message):
         HeadsRecipe(**{"model": "tiny", "tasks": {"json": 1.0}} | changes)  # type: ignore[arg-type]

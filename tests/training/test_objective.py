@@ -1,4 +1,4 @@
-"""Corruption and sums by their definitions."""
+"""Corruption and loss sums equal their definitions."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_generator_determines_the_noise():
     assert not torch.equal(first, third)
 
 
-def test_supervised_positions():
+def test_loss_counts_the_supervised_positions():
     batch = rows()
     found = prepared(batch, PROCESSES["uniform"])
     assert torch.equal(found.canvas_BT, batch.canvases_BT > 0)
@@ -230,12 +230,12 @@ def sums(model: Decoder, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
     return terms["canvas"], terms["ar"]
 
 
-def test_sums_by_hand(variant: Decoder):
+def test_loss_sums_equal_a_calculation_by_hand(variant: Decoder):
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=0.0)
     torch.testing.assert_close(sums(variant, batch), by_hand(variant, batch))
 
 
-def test_sums_of_rows_without_canvases(make_decoder: Callable[..., Decoder]):
+def test_rows_without_canvases_have_no_canvas_loss(make_decoder: Callable[..., Decoder]):
     model = make_decoder()
     batch = prepared(rows(length=9, num=2, canvas_lengths=(), ar_share=1.0), PROCESSES["uniform"])
     assert losses(model, batch).keys() == {"canvas", "ar"}
@@ -337,7 +337,7 @@ def test_given_positions_are_marked(make_decoder: Callable[..., Decoder], logit_
 
 
 @pytest.mark.parametrize("logit_shift", [False, True])
-def test_a_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., Decoder], logit_shift: bool):
+def test_length_head_reads_the_end_of_the_prompt(make_decoder: Callable[..., Decoder], logit_shift: bool):
     """By hand: the cross-entropy of the bucket of each response, where the last position ahead of its canvas is."""
     model = make_decoder(length_buckets=(2, 4))
     packed = rows(length=9, num=3, logit_shift=logit_shift)
@@ -395,7 +395,7 @@ def test_invalid_bounds_are_refused(setting: dict[str, Any], message: str):
         ObjectiveConfig(canvas_loss="bound", **setting)
 
 
-def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):
+def test_model_without_self_conditioning_needs_one_pass(make_decoder: Callable[..., Decoder]):
     model = make_decoder()
     batch = prepared(rows(length=9, num=2), PROCESSES["uniform"], self_conditioning_share=1.0)
     calls: list[Tensor | None] = []
@@ -418,7 +418,7 @@ def test_a_model_without_self_conditioning_needs_one_pass(make_decoder: Callable
         ({"ar_weight": float("nan")}, "ar_weight is nan; allowed: 0 or more"),
     ],
 )
-def test_refusals(config: dict[str, float], message: str):
+def test_invalid_settings_are_refused(config: dict[str, float], message: str):
     with pytest.raises(ConfigError, match=message):
         ObjectiveConfig(**config)
 
@@ -428,7 +428,7 @@ def lesson_batch(**config: Any) -> tuple[PackedBatch, TrainingBatch]:
     return packed, prepared(packed, PROCESSES["uniform"], self_conditioning_share=0.0, **config)
 
 
-def test_an_autoregressive_teacher_by_hand(make_decoder: Callable[..., Decoder]):
+def test_autoregressive_teacher_equals_a_calculation_by_hand(make_decoder: Callable[..., Decoder]):
     """What it says of a token is read from the token before it, in the text alone; the end's fill is not taught."""
     packed, batch = lesson_batch(teacher_weight=1.0)
     model, teacher = make_decoder(canvas_embedding=True), make_decoder(seed=7)
@@ -506,14 +506,14 @@ def test_stored_predictions_equal_the_teachers(
         assert found.requires_grad
 
 
-def test_batch_without_teacher_predictions(make_decoder: Callable[..., Decoder]):
+def test_batch_without_teacher_predictions_has_no_teacher_loss(make_decoder: Callable[..., Decoder]):
     _, batch = lesson_batch(teacher_weight=1.0, teacher="stored")
     assert batch.target is None
     assert batch.counts()["teacher"] == 0
     assert "teacher" not in losses(make_decoder(), batch, weights={"teacher": 1.0})
 
 
-def test_a_teacher_of_the_same_canvas_reads_less_noise(make_decoder: Callable[..., Decoder]):
+def test_teacher_of_the_same_canvas_reads_less_noise(make_decoder: Callable[..., Decoder]):
     """Of the same path: what is noise for it is the same noise for the model, and more of it is text."""
     config = {"teacher_weight": 1.0, "teacher": "canvas", "teacher_step": 0.4, "t_min": 0.5, "t_max": 0.9}
     packed, batch = lesson_batch(**config)
@@ -547,7 +547,9 @@ def test_certainty_loss_is_on_right_predictions():
         ({"teacher_weight": 0.5}, 0.9, {"canvas": 1.0, "ar": 1.0, "teacher": 0.5}),
     ],
 )
-def test_weights_of_a_part_of_the_run(config: dict[str, float], share_done: float, expected: dict[str, float]):
+def test_loss_weights_follow_the_share_of_the_run(
+    config: dict[str, float], share_done: float, expected: dict[str, float]
+):
     assert ObjectiveConfig(**config).weights(share_done) == pytest.approx(expected)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What is planned is what torch counts in real steps of small models, and arithmetic that can be done by hand."""
+"""Plans equal what torch counts in real steps of small models, and sums done by hand."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ GROUPED = {torch.ops.aten._grouped_mm: grouped_operations}
 
 @pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_operations_match_torch(make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool):
+def test_planned_operations_match_torch(make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool):
     """Attention is computed as plain products here, which the counter sees."""
     trainer, batch = step(make_trainer, tmp_path, model, recompute=recompute)
     cost = cost_of(trainer, batch)
@@ -117,7 +117,9 @@ def saved_bytes(trainer: Trainer, batch: TrainingBatch) -> int:
 
 @pytest.mark.parametrize("recompute", [False, True])
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_kept_bytes_match_autograd(make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool):
+def test_planned_activation_bytes_match_autograd(
+    make_trainer: Make, tmp_path: Path, model: dict[str, Any], recompute: bool
+):
     trainer, batch = step(make_trainer, tmp_path, model, recompute=recompute)
     assert saved_bytes(trainer, batch) == pytest.approx(cost_of(trainer, batch).kept_bytes, rel=0.15)
 
@@ -126,7 +128,7 @@ def test_kept_bytes_match_autograd(make_trainer: Make, tmp_path: Path, model: di
     ("model", "total", "active"),
     [("1b", 1.236e9, 1.236e9), ("8b", 8.030e9, 8.030e9), ("26b-a4b", 25.2e9, 3.8e9)],
 )
-def test_named_shapes_have_their_sizes(model: str, total: float, active: float):
+def test_named_shapes_have_their_published_sizes(model: str, total: float, active: float):
     """Llama 3.2 1B and 3.1 8B as published, without self-conditioning; 26B-A4B by its name."""
     sizes = SHAPES[model] | ({"self_conditioning": False, "canvas_embedding": False} if model != "26b-a4b" else {})
     count = count_model(from_table(DecoderConfig, sizes))
@@ -135,7 +137,7 @@ def test_named_shapes_have_their_sizes(model: str, total: float, active: float):
     assert count.around > 0
 
 
-def test_a_plan_by_hand():
+def test_plan_equals_a_calculation_by_hand():
     """Eight GPUs of one node, a model without mixture, halves for layers."""
     config = DecoderConfig(**SIZES)
     packing = PackingConfig(rows=4, row_length=128)
@@ -155,7 +157,7 @@ def test_a_plan_by_hand():
     assert found.step_s == max(found.compute_s, found.exchange_s) + found.optimizer_s
 
 
-def test_first_pass_of_one_gpu_is_one_of_all():
+def test_plan_counts_first_passes_over_all_gpus():
     """Half of the batches have one; of eight at a time, hardly ever none has."""
     config = DecoderConfig(**SIZES | {"self_conditioning": True})
     objective = ObjectiveConfig(self_conditioning_from=0.2)
@@ -198,7 +200,7 @@ def test_eight_billion_parameters_do_not_fit_one_gpu_of_80_gb():
         ({"mfu": 1.5}, "mfu is 1.5; allowed: above 0, up to 1"),
     ],
 )
-def test_refusals(change: dict[str, Any], message: str):
+def test_invalid_plans_are_refused(change: dict[str, Any], message: str):
     settings = {"gpu": "h100", "num_gpus": 1} | change
     with pytest.raises(ConfigError, match=message):
         plan(DecoderConfig(**SIZES), PackingConfig(), ObjectiveConfig(), TrainConfig(steps=1), **settings)

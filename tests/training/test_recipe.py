@@ -1,4 +1,4 @@
-"""From a recipe to a run: names are checked, files are read with care, parts that do not fit are refused."""
+"""From a recipe to a run: names and files are checked, and parts that do not fit are refused."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_repository_recipes_are_valid(name: str):
         ("train.steps=many", "train.steps is 'many'; allowed: a int"),
     ],
 )
-def test_invalid_recipes(path: Path, override: str, message: str):
+def test_invalid_recipes_are_refused(path: Path, override: str, message: str):
     with pytest.raises(ConfigError, match=message):
         read(path, override)
 
@@ -103,7 +103,7 @@ def test_invalid_recipes(path: Path, override: str, message: str):
         ("model.self_conditioning=true", "generation_spec.self_conditioning is False and model.self_conditioning"),
     ],
 )
-def test_invalid_runs(path: Path, tmp_path: Path, override: str, message: str):
+def test_recipes_whose_parts_do_not_fit_are_refused(path: Path, tmp_path: Path, override: str, message: str):
     with pytest.raises(ConfigError, match=message):
         Run(read(path, override), tmp_path / "run")
 
@@ -147,7 +147,7 @@ def test_run_writes_a_checkpoint_of_the_average(path: Path, tmp_path: Path):
     assert tokenizer.encode("answer: 7") == run.tokenizer.encode("answer: 7")
 
 
-def test_kinds_are_listed_only_for_tasks(path: Path, tmp_path: Path):
+def test_checkpoint_lists_kinds_only_if_trained_on_tasks(path: Path, tmp_path: Path):
     def kinds(*overrides: str) -> list[str]:
         run = Run(read(path, *overrides), tmp_path / "run")
         run.save_checkpoint()
@@ -162,7 +162,7 @@ def test_kinds_are_listed_only_for_tasks(path: Path, tmp_path: Path):
     assert kinds(start) == []
 
 
-def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_resumed_run_keeps_its_tokenizer(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first = Run(read(path, "model.vocab_size=280", "data.tokenizer_items=20"), tmp_path / "run")
     monkeypatch.setattr(recipes, "train_tokenizer", None)
     again = Run(read(path, "model.vocab_size=280", "data.tokenizer_items=20"), tmp_path / "run")
@@ -177,12 +177,12 @@ def test_a_run_keeps_the_tokenizer_it_has(path: Path, tmp_path: Path, monkeypatc
         Run(read(path, "model.vocab_size=262"), tmp_path / "run")
 
 
-def test_missing_tokenizer(path: Path, tmp_path: Path):
+def test_missing_tokenizer_is_named(path: Path, tmp_path: Path):
     with pytest.raises(CheckpointError, match="no tokenizer at"):
         Run(read(path, f"data.tokenizer={tmp_path}"), tmp_path / "run")
 
 
-def test_starting_from_a_checkpoint(path: Path, tmp_path: Path):
+def test_run_starts_from_a_checkpoint(path: Path, tmp_path: Path):
     """What the checkpoint lacks starts fresh; what does not fit is named."""
     first = Run(read(path, "train.seed=5"), tmp_path / "one")
     first.save_checkpoint()
@@ -218,7 +218,7 @@ def test_checkpoint_is_trained_with_its_own_spec(path: Path, tmp_path: Path):
     assert other.spec == DEFAULT
 
 
-def test_corrections_without_checkpoint_are_refused(path: Path, tmp_path: Path):
+def test_lora_without_checkpoint_is_refused(path: Path, tmp_path: Path):
     with pytest.raises(ConfigError, match=r"\[lora\] corrects an existing model.*allowed: \[adapt\], or init_from"):
         Run(read(path, "lora.rank=2"), tmp_path / "run")
 
@@ -234,7 +234,7 @@ def test_seed_determines_the_run(path: Path, tmp_path: Path):
     assert losses("c", 2) != first
 
 
-def test_the_twin_reads_the_same_documents(path: Path, tmp_path: Path):
+def test_twin_reads_the_same_documents(path: Path, tmp_path: Path):
     """Canvases change what a row holds, not which document a seed gives."""
     runs = [
         Run(read(path, *overrides), tmp_path / name)
@@ -253,7 +253,7 @@ def test_the_twin_reads_the_same_documents(path: Path, tmp_path: Path):
         assert last["ar_loss"] > 1.0
 
 
-def test_a_run_is_resumed_with_its_own_recipe(path: Path, tmp_path: Path):
+def test_run_is_resumed_only_with_its_own_recipe(path: Path, tmp_path: Path):
     started = Run(read(path), tmp_path / "run")
     started.start()
     started.trainer.run()

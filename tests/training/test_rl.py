@@ -1,4 +1,4 @@
-"""The loss is what the papers say, and rewards move the weights."""
+"""The GRPO loss equals its definition, and rewards move the weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_advantages_have_a_mean_of_zero():
     assert advantages([0.1] * 3) == [0.0] * 3
 
 
-def test_parts_are_compared_with_the_same_parts():
+def test_parts_are_compared_with_the_same_parts_of_other_answers():
     found = credit([1.0, 0.0], [[(3, 1.0), (9, 1.0)], [(4, 1.0)]])
     # The first parts are equally good, and nobody else has a second; what is behind them goes by the whole.
     assert found == [[(3, 0.0), (9, 0.0), (math.inf, 0.5)], [(4, 0.0), (math.inf, -0.5)]]
@@ -63,7 +63,7 @@ def test_ratio_is_clipped():
     assert log_prob_N.grad.tolist() == pytest.approx([0.0, 1.5, -0.5, 0.0])
 
 
-def test_divergence_matches_the_distributions():
+def test_divergence_estimate_matches_the_distributions():
     # In expectation over draws of the weights now, over all tokens of a vocabulary.
     now_V, start_V = (torch.tensor(values).log_softmax(0) for values in ([0.3, -1.0, 2.0], [1.0, 0.0, 0.5]))
     estimates = [
@@ -179,7 +179,7 @@ def test_divergence_penalty_keeps_weights_near_the_start(make_model: Callable[..
     assert divergences[1] < 0.5 * divergences[0]
 
 
-def test_step_penalty(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_steps_are_charged_to_the_reward(make_model: Callable[..., TextModel], tmp_path: Path):
     trainer = build(flat_model(make_model), tmp_path, rl={"step_cost": 0.1}, steps=1)
     trainer.run()
     (record,) = log_of(trainer)
@@ -202,7 +202,7 @@ def test_out_of_memory_names_the_settings(make_model: Callable[..., TextModel], 
         trainer.run()
 
 
-def test_right_parts_are_rewarded(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_correct_parts_are_rewarded(make_model: Callable[..., TextModel], tmp_path: Path):
     """So that there is something to learn where all answers are wrong."""
     trainer = build(flat_model(make_model), tmp_path, rl={"part_reward": 0.5}, steps=1)
     collect = trainer._collect
@@ -245,7 +245,7 @@ def test_resumed_run_equals_uninterrupted_run(make_model: Callable[..., TextMode
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_the_start_is_evaluated(make_model: Callable[..., TextModel], tmp_path: Path):
+def test_run_is_evaluated_before_its_first_step(make_model: Callable[..., TextModel], tmp_path: Path):
     trainer = build(flat_model(make_model), tmp_path, steps=2)
     trainer._evaluate = lambda model, step: {"score/x": float(step)}
     trainer.run()
@@ -253,7 +253,7 @@ def test_the_start_is_evaluated(make_model: Callable[..., TextModel], tmp_path: 
 
 
 @pytest.mark.parametrize("setting", [{"accumulation": 2}, {"compile": True}])
-def test_meaningless_loop_settings_are_refused(
+def test_invalid_loop_settings_are_refused(
     make_model: Callable[..., TextModel], tmp_path: Path, setting: dict[str, Any]
 ):
     with pytest.raises(ConfigError, match=f"{next(iter(setting))} is .*allowed"):

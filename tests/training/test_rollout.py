@@ -1,4 +1,4 @@
-"""Steps taken again are what the sampler drew."""
+"""Replayed steps have the log-probabilities with which the sampler drew."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_replay_log_probabilities_match_the_rollout(make_model: Callable[..., Te
 
 
 @pytest.mark.parametrize("change", ["soft", "temperature", "tokens", "text", "weights"])
-def test_replay_checks_its_input(make_model: Callable[..., TextModel], change: str):
+def test_rollouts_that_do_not_match_are_refused(make_model: Callable[..., TextModel], change: str):
     model = make_model(SPECS["self-conditioned, shifted"])
     pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
     weights = model.decoder
@@ -96,7 +96,7 @@ def test_recording_changes_no_answer(make_model: Callable[..., TextModel]):
 
 
 @pytest.mark.parametrize("name", ["uniform", "mask", "hybrid"])
-def test_the_last_step_draws_nothing(make_model: Callable[..., TextModel], name: str):
+def test_last_step_draws_nothing(make_model: Callable[..., TextModel], name: str):
     for result in answers_of(make_model(SPECS[name]), max_tokens=12):
         (canvas,) = result.canvases
         pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
@@ -120,7 +120,7 @@ def test_every_committed_token_is_a_draw(make_model: Callable[..., TextModel], n
         assert sum(len(replay.sampled_N) for replay in replays) == count
 
 
-def test_share_of_trained_steps(make_model: Callable[..., TextModel]):
+def test_step_share_limits_the_replayed_steps(make_model: Callable[..., TextModel]):
     pairs = [
         (Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(make_model(SPECS["mask"]), n=8)
     ]
@@ -155,7 +155,7 @@ def test_models_without_replay_are_refused(spec: GenerationSpec):
         check_replayable(spec, sampler_config())
 
 
-def test_positions_learn_from_their_own_part(make_model: Callable[..., TextModel]):
+def test_each_position_has_the_advantage_of_its_part(make_model: Callable[..., TextModel]):
     """Also where an answer has several canvases; what has no advantage decides nothing."""
     (result, *_) = answers_of(make_model(SPECS["uniform"]), max_tokens=24)
     assert len(result.canvases) == 2

@@ -1,4 +1,4 @@
-"""The state comes back to the bit, and one that cannot be read or written is refused by name."""
+"""Saved state loads bit for bit; unreadable state is refused by name."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ def test_resumed_run_has_the_same_losses(make_trainer: Make, tmp_path: Path, set
     assert all(torch.equal(plain.average[name], again.average[name]) for name in plain.average)
 
 
-def test_missing_state(make_trainer: Make, tmp_path: Path):
+def test_missing_state_is_named(make_trainer: Make, tmp_path: Path):
     with pytest.raises(CheckpointError, match=r"cannot resume from .*state\.safetensors"):
         make_trainer(tmp_path).resume()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.999])
-def test_a_damaged_state(make_trainer: Make, tmp_path: Path, share: float):
+def test_damaged_state_is_refused(make_trainer: Make, tmp_path: Path, share: float):
     trainer = make_trainer(tmp_path)
     trainer.save()
     content = trainer.state_path.read_bytes()
@@ -95,13 +95,13 @@ def test_a_damaged_state(make_trainer: Make, tmp_path: Path, share: float):
 
 
 @pytest.mark.parametrize("model", [{"hidden_size": 8}, {"num_hidden_layers": 1}, {"qk_norm": True}])
-def test_a_state_of_another_model(make_trainer: Make, tmp_path: Path, model: dict[str, Any]):
+def test_state_of_another_model_is_refused(make_trainer: Make, tmp_path: Path, model: dict[str, Any]):
     make_trainer(tmp_path).save()
     with pytest.raises(CheckpointError, match=r"state\.safetensors belongs to a model of another shape"):
         make_trainer(tmp_path, model=model).resume()
 
 
-def test_a_state_of_other_optimizers(make_trainer: Make, tmp_path: Path):
+def test_state_of_other_optimizers_is_refused(make_trainer: Make, tmp_path: Path):
     """AdamW's moments are numbered by parameter; with Muon taking some they would land on the wrong ones."""
     trainer = make_trainer(tmp_path)
     trainer._step()
@@ -110,7 +110,7 @@ def test_a_state_of_other_optimizers(make_trainer: Make, tmp_path: Path):
         make_trainer(tmp_path, muon_lr=1e-2).resume()
 
 
-def test_checkpoint_is_not_a_state(make_trainer: Make, tmp_path: Path):
+def test_checkpoint_is_refused_as_state(make_trainer: Make, tmp_path: Path):
     from safetensors.torch import save_file
 
     save_file({"x": torch.zeros(1)}, tmp_path / "state.safetensors")
@@ -118,7 +118,7 @@ def test_checkpoint_is_not_a_state(make_trainer: Make, tmp_path: Path):
         make_trainer(tmp_path).resume()
 
 
-def test_a_full_disk_leaves_the_old_state(make_trainer: Make, tmp_path: Path):
+def test_full_disk_leaves_the_old_state(make_trainer: Make, tmp_path: Path):
     trainer = make_trainer(tmp_path)
     trainer._step()
     trainer.save()
@@ -138,7 +138,7 @@ def test_a_full_disk_leaves_the_old_state(make_trainer: Make, tmp_path: Path):
     assert again.progress.step == 6
 
 
-def test_progress_is_in_the_header(make_trainer: Make, tmp_path: Path):
+def test_header_has_the_progress(make_trainer: Make, tmp_path: Path):
     trainer = make_trainer(tmp_path)
     trainer._step()
     trainer.save()

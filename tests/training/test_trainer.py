@@ -1,4 +1,4 @@
-"""The loop: it learns, it refuses what is not finite, and it counts gradients over everything of a step."""
+"""The training loop learns, refuses non-finite steps, and divides gradients by the counts of the whole step."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_diffusion_overfits_one_document(make_trainer: Make, tmp_path: Path, pro
 
 
 @pytest.mark.parametrize("muon_lr", [0.0, 2e-2])
-def test_the_autoregressive_twin_overfits_with_the_same_trainer(make_trainer: Make, tmp_path: Path, muon_lr: float):
+def test_autoregressive_twin_overfits_with_the_same_trainer(make_trainer: Make, tmp_path: Path, muon_lr: float):
     packing = {"canvas_lengths": (), "row_length": 40, "rows": 1}
     trainer = make_trainer(tmp_path, steps=60, num_documents=3, muon_lr=muon_lr, packing=packing, **SMALL)
     trainer.run()
@@ -73,7 +73,7 @@ def test_the_autoregressive_twin_overfits_with_the_same_trainer(make_trainer: Ma
         assert predicted[len(document.prompt) - 1 : -1] == list(document.response)
 
 
-def test_a_step_by_hand(make_trainer: Make, tmp_path: Path):
+def test_step_equals_a_calculation_by_hand(make_trainer: Make, tmp_path: Path):
     """Losses are sums over all supervised positions divided by their number; the record has both and their norm."""
     objective = {"canvas_weight": 0.5, "ar_weight": 2.0, "self_conditioning_share": 0.0}
     trainer = make_trainer(tmp_path, objective=objective)
@@ -126,7 +126,7 @@ def test_two_half_batches_equal_one_batch(make_trainer: Make, tmp_path: Path):
         torch.testing.assert_close(tensor, whole.model.state_dict()[name], atol=1e-4, rtol=1e-3)
 
 
-def test_accumulated_batches_are_different_ones(make_trainer: Make, tmp_path: Path):
+def test_accumulated_batches_differ(make_trainer: Make, tmp_path: Path):
     trainer = make_trainer(tmp_path, accumulation=2)
     seen = []
     for step in range(2):
@@ -189,7 +189,7 @@ def test_refused_steps_with_good_ones_between_do_not_end_the_run(make_trainer: M
     assert trainer.progress.num_refused == 42
 
 
-def test_learning_rate():
+def test_learning_rate_warms_up_and_decays():
     config = TrainConfig(steps=110, warmup=10, final_lr=0.1)
     assert config.lr_scale(0) == pytest.approx(0.1)
     assert config.lr_scale(4) == pytest.approx(0.5)
@@ -199,14 +199,14 @@ def test_learning_rate():
     assert TrainConfig(steps=4, warmup=0).lr_scale(0) == 1.0
 
 
-def test_the_learning_rate_is_scaled_per_optimizer(make_trainer: Make, tmp_path: Path):
+def test_learning_rate_is_scaled_per_optimizer(make_trainer: Make, tmp_path: Path):
     trainer = make_trainer(tmp_path, steps=10, warmup=4, lr=1e-3, muon_lr=1e-2)
     trainer._step()
     assert [group["lr"] for group in trainer.optimizers["adamw"].param_groups] == [2.5e-4] * 2
     assert [group["lr"] for group in trainer.optimizers["muon"].param_groups] == [2.5e-3]
 
 
-def test_the_average_by_hand(make_trainer: Make, tmp_path: Path):
+def test_weight_average_equals_a_calculation_by_hand(make_trainer: Make, tmp_path: Path):
     """Decay min(average, (1 + n) / (10 + n)) of step n."""
     trainer = make_trainer(tmp_path, average=0.15)
     expected = weights_of(trainer)
@@ -218,7 +218,7 @@ def test_the_average_by_hand(make_trainer: Make, tmp_path: Path):
             torch.testing.assert_close(tensor, expected[name])
 
 
-def test_no_average_is_the_weights(make_trainer: Make, tmp_path: Path):
+def test_weights_are_saved_without_an_average(make_trainer: Make, tmp_path: Path):
     trainer = make_trainer(tmp_path, average=0.0)
     trainer._step()
     assert same(weights_of(trainer), trainer.average)
@@ -241,7 +241,7 @@ def test_every_parameter_has_one_optimizer(make_decoder: Callable[..., Decoder],
 
 
 @pytest.mark.parametrize(("every", "due"), [(0, [6]), (2, [2, 4, 6]), (4, [4, 6])])
-def test_the_average_is_evaluated_and_training_goes_on(make_trainer: Make, tmp_path: Path, every: int, due: list[int]):
+def test_average_is_evaluated_and_training_continues(make_trainer: Make, tmp_path: Path, every: int, due: list[int]):
     seen = []
 
     def evaluate(model: Decoder, step: int) -> dict[str, float]:
@@ -288,7 +288,7 @@ def test_stopped_evaluation_keeps_trained_weights_and_record(
 
 
 @pytest.mark.parametrize("moment", ["update", "swap", "log"])
-def test_an_interrupt_at_a_bad_moment_waits_until_the_state_is_whole(
+def test_interrupt_while_saving_waits_for_the_whole_state(
     make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ):
     """Within an update, between weights and their average, or within a record."""
@@ -322,7 +322,7 @@ def test_an_interrupt_at_a_bad_moment_waits_until_the_state_is_whole(
     assert losses_of[0] == losses_of[1]
 
 
-def test_a_run_in_another_thread(make_trainer: Make, tmp_path: Path):
+def test_training_works_in_another_thread(make_trainer: Make, tmp_path: Path):
     """Signals are the main thread's."""
     trainer = make_trainer(tmp_path)
     thread = threading.Thread(target=trainer.run)
@@ -331,14 +331,14 @@ def test_a_run_in_another_thread(make_trainer: Make, tmp_path: Path):
     assert len(records_of(trainer)) == 6
 
 
-def test_new_run_has_a_new_log(make_trainer: Make, tmp_path: Path):
+def test_new_run_starts_a_new_log(make_trainer: Make, tmp_path: Path):
     (tmp_path / "log.jsonl").write_text('{"step": 1, "loss": 9.0}\n{"step": 2, "lo')
     trainer = make_trainer(tmp_path)
     trainer.run()
     assert [record["step"] for record in records_of(trainer)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_unwritable_log(make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_unwritable_log_is_named(make_trainer: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     trainer = make_trainer(tmp_path)
     opened = Path.open
 
@@ -433,6 +433,6 @@ def test_step_and_seed_determine_a_batch(make_trainer: Make, tmp_path: Path):
         ({"steps": 1, "final_lr": 1.5}, "final_lr is 1.5; allowed: 0 to 1"),
     ],
 )
-def test_refusals(config: dict[str, Any], message: str):
+def test_invalid_settings_are_refused(config: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         TrainConfig(**config)

@@ -1,4 +1,4 @@
-"""Attention in a loop against one query at a time: any heads, texts in any slots, blocks, canvases and windows."""
+"""Attention loops equal torch for any heads, slots, blocks, canvases and windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPS = CompiledBackend()
 
 
 def segments(num_slots: int) -> list[Segment]:
-    """Of four texts: a canvas in neighbouring slots, a prompt, a single token, and blocks, among scattered slots."""
+    """Four texts: a canvas in consecutive slots; a prompt, a single token and blocks in scattered slots."""
     slots = np.random.default_rng(0).permutation(np.arange(200, num_slots))
     starts_ends = [(0, 250, 1), (290, 291, 1), (3, 36, 8)]
     scattered, first = [], 0
@@ -34,7 +34,7 @@ def segments(num_slots: int) -> list[Segment]:
         *((4, 4, 48, None), (4, 1, 16, 150), (2, 1, 20, 7), (40, 1, 32, 150)),
     ],
 )
-def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, window: int | None):
+def test_attention_equals_torch_in_a_batch_and_alone(num_heads: int, num_groups: int, size: int, window: int | None):
     generator = torch.Generator().manual_seed(0)
     pool = KVPool([(num_groups, size)], 1000)
     # What no text ever wrote is not read.
@@ -67,7 +67,7 @@ def test_it_reads_what_torch_reads(num_heads: int, num_groups: int, size: int, w
         first += segment.count
 
 
-def test_a_prompt_in_chunks_reads_as_it_does_whole():
+def test_prompt_in_chunks_equals_the_whole_prompt():
     generator = torch.Generator().manual_seed(0)
     pool, slots = KVPool([(2, 32)], 400), np.random.default_rng(0).permutation(400)[:300]
     inputs = [torch.randn(1, 300, heads, 32, generator=generator) for heads in (6, 2, 2)]
@@ -81,7 +81,7 @@ def test_a_prompt_in_chunks_reads_as_it_does_whole():
     assert torch.equal(*found)
 
 
-def test_what_is_no_number_stays_with_who_reads_it():
+def test_nan_key_affects_only_its_readers():
     pool, slots = KVPool([(1, 16)], 100), np.arange(100)
     texts = [Segment(slot_S=slots[:40], start=0, end=40), Segment(slot_S=slots[50:], start=0, end=40)]
     inputs = [torch.randn(1, 80, 1, 16, generator=torch.Generator().manual_seed(0)) for _ in range(3)]
@@ -90,7 +90,7 @@ def test_what_is_no_number_stays_with_who_reads_it():
     assert found[0].isnan().flatten(1).any(1).tolist() == [10 <= place < 40 for place in range(80)]
 
 
-def test_without_loops_torch_reads():
+def test_bfloat16_pool_falls_back_to_torch():
     pool = KVPool([(1, 16)], 100, dtype=torch.bfloat16)
     text = Segment(slot_S=np.arange(40), start=0, end=40)
     assert isinstance(PackedAttention(pool, [text], 40, backend=LOOPS)._reader, GatheredSegments)

@@ -1,4 +1,4 @@
-"""Products of integers against torch: any size, by every instruction, and any number of threads."""
+"""Integer products equal torch's for any size, instruction set and number of threads."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def multiply(matrix: Matrix, levels_MI: Tensor, digits: int = 1) -> Tensor:
 
 
 def grouped(bits: int, group: int, *shape: int) -> QuantizedWeight:
-    """Random weights, of which a row has its own size."""
+    """Random weights whose rows differ in magnitude."""
     weight = torch.randn(shape, generator=torch.Generator().manual_seed(1))
     held = QuantizedWeight(torch.Size(shape), Quantization(bits=bits, group=group, arithmetic="int8"), torch.float32)
     held.put((), weight * torch.linspace(1e-3, 9.0, shape[-2])[:, None])
@@ -66,7 +66,7 @@ def inputs(num_rows: int, digits: int, matrix: Matrix) -> QuantizedActivation:
 
 
 def in_doubles(x: QuantizedActivation, weight_OI: Tensor) -> Tensor:
-    """Products of what inputs and weights stand for."""
+    """The product of dequantized inputs and weights."""
     num_rows, num_groups = x.scale_NG.shape
     digits = torch.unflatten(x.levels_MI.double(), 1, (num_groups, -1))
     whole = digits[:num_rows] + digits[num_rows:] / 254 if len(digits) > num_rows else digits
@@ -75,8 +75,8 @@ def in_doubles(x: QuantizedActivation, weight_OI: Tensor) -> Tensor:
 
 @pytest.mark.usefixtures("instruction", "threads")
 @pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
-def test_products_are_exact(num_rows: int, num_outputs: int, num_inputs: int):
-    """Of so few inputs, as floats too."""
+def test_integer_products_are_exact(num_rows: int, num_outputs: int, num_inputs: int):
+    """With so few inputs, exact in float32 too."""
     x_NI, levels_OI = integers(num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
     matrix = Matrix(levels_OI)
     assert torch.equal(matrix.levels, levels_OI)
@@ -84,13 +84,13 @@ def test_products_are_exact(num_rows: int, num_outputs: int, num_inputs: int):
 
 
 @pytest.mark.usefixtures("instruction")
-def test_the_largest_integers_do_not_overflow():
+def test_extreme_integers_do_not_overflow():
     x_NI, levels_OI = torch.full((20, 640), -128).to(torch.int8), torch.full((40, 640), -128).to(torch.int8)
     assert multiply(Matrix(levels_OI), x_NI).eq(128 * 128 * 640).all()
 
 
 @pytest.mark.usefixtures("instruction")
-def test_more_rows_than_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch):
+def test_more_rows_than_fit_the_cache(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(products, "_MAX_ROWS", 20)
     x_NI, levels_OI = integers(50, 64), integers(32, 64, seed=1)
     assert torch.equal(multiply(Matrix(levels_OI), x_NI), (x_NI.long() @ levels_OI.long().T).float())
@@ -102,7 +102,7 @@ def test_more_rows_than_stay_in_a_cache(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("adds", [False, True])
 @pytest.mark.parametrize("digits", [1, 2])
 @pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
-def test_factors_of_rows_and_columns_and_what_is_added(
+def test_scales_bias_and_residual_are_applied(
     num_rows: int, num_outputs: int, num_inputs: int, digits: int, adds: bool
 ):
     levels_MI, levels_OI = integers(digits * num_rows, num_inputs), integers(num_outputs, num_inputs, seed=1)
@@ -126,8 +126,8 @@ def test_factors_of_rows_and_columns_and_what_is_added(
 @pytest.mark.usefixtures("instruction", "threads")
 @pytest.mark.parametrize("counts", [(3, 0, 1, 40, 0), (0, 0, 0, 0, 2), (17, 16, 33, 4, 5), (0,) * 5])
 @pytest.mark.parametrize(("num_outputs", "num_inputs"), [(5, 3), (32, 64), (70, 100)])
-def test_rows_of_many_matrices(counts: tuple[int, ...], num_outputs: int, num_inputs: int):
-    """Each has some of its own, or none."""
+def test_stacked_matrices_multiply_their_own_rows(counts: tuple[int, ...], num_outputs: int, num_inputs: int):
+    """A matrix may have no rows."""
     levels_XOI = integers(len(counts), num_outputs, num_inputs, seed=1)
     levels_MI, scale_M1 = integers(sum(counts), num_inputs), torch.rand(sum(counts), 1)
     scales_XO, end_X = torch.rand(len(counts), num_outputs), torch.tensor(counts).cumsum(0).int()
@@ -147,8 +147,10 @@ GROUPS = [(4, 32, 64, 96), (4, 32, 33, 32), (4, 12, 70, 36), (4, 64, 7, 10), (8,
 @pytest.mark.parametrize("digits", [1, 2])
 @pytest.mark.parametrize("num_rows", [0, 1, 3, 6, 17])
 @pytest.mark.parametrize(("bits", "group", "num_outputs", "num_inputs"), GROUPS)
-def test_groups_of_inputs(num_rows: int, bits: int, group: int, num_outputs: int, num_inputs: int, digits: int):
-    """Levels, scales and minimums come back as they were given; and products are those of what all stand for."""
+def test_grouped_weights_equal_dequantized_products(
+    num_rows: int, bits: int, group: int, num_outputs: int, num_inputs: int, digits: int
+):
+    """Levels, scales and minimums are unpacked unchanged."""
     held = grouped(bits, group, num_outputs, num_inputs)
     matrix, in_torch = Matrix(held.levels, held.groups), IntegerMatrix(held.levels, held.groups)
     assert torch.equal(matrix.levels, held.levels)
@@ -166,7 +168,7 @@ def test_groups_of_inputs(num_rows: int, bits: int, group: int, num_outputs: int
 @pytest.mark.usefixtures("instruction")
 @pytest.mark.parametrize("value", [-128, -127, 127])
 @pytest.mark.parametrize("bits", [4, 8])
-def test_group_sums_hold_at_their_extremes(bits: int, value: int):
+def test_extreme_group_sums_do_not_overflow(bits: int, value: int):
     """AVX2 adds products in 16 bits, which must not overflow."""
     held = torch.full((32, 64), 255, dtype=torch.uint8) if bits == 4 else torch.full((32, 128), 127, dtype=torch.int8)
     highest = int(unpack(held).max())
@@ -180,7 +182,7 @@ def test_group_sums_hold_at_their_extremes(bits: int, value: int):
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("digits", [1, 2])
 @pytest.mark.parametrize("bits", [4, 8])
-def test_a_row_in_groups_is_the_same_among_any_others(bits: int, digits: int):
+def test_grouped_row_is_bitwise_equal_in_any_batch(bits: int, digits: int):
     """To the last bit, with any number of rows."""
     held = grouped(bits, 32, 70, 96)
     matrix, scales_O = Matrix(held.levels, held.groups), held.scales.squeeze(-1)
@@ -195,7 +197,7 @@ def test_a_row_in_groups_is_the_same_among_any_others(bits: int, digits: int):
 @pytest.mark.usefixtures("instruction", "threads")
 @pytest.mark.parametrize("counts", [(3, 0, 1, 40, 0), (0, 0, 0, 0, 2), (0,) * 5])
 @pytest.mark.parametrize("bits", [4, 8])
-def test_rows_of_many_matrices_in_groups(counts: tuple[int, ...], bits: int):
+def test_stacked_grouped_matrices_multiply_their_own_rows(counts: tuple[int, ...], bits: int):
     held = grouped(bits, 32, len(counts), 40, 64)
     matrices, in_torch = Matrix(held.levels, held.groups), IntegerMatrix(held.levels, held.groups)
     assert torch.equal(matrices.levels, held.levels)
@@ -215,8 +217,10 @@ def test_rows_of_many_matrices_in_groups(counts: tuple[int, ...], bits: int):
 @pytest.mark.usefixtures("instruction", "threads")
 @pytest.mark.parametrize("chunk", [64, 2048])
 @pytest.mark.parametrize(("num_rows", "num_outputs", "num_inputs"), SIZES)
-def test_means_of_digits(num_rows: int, num_outputs: int, num_inputs: int, chunk: int, monkeypatch: pytest.MonkeyPatch):
-    """Sums that are split among threads."""
+def test_mean_of_two_digit_weights(
+    num_rows: int, num_outputs: int, num_inputs: int, chunk: int, monkeypatch: pytest.MonkeyPatch
+):
+    """With sums split among threads."""
     monkeypatch.setattr(products, "_CHUNK", chunk)
     digits_MI, levels_OI = integers(2 * num_rows, num_inputs, least=0), integers(num_outputs, num_inputs, seed=1)
     matrix = Matrix(levels_OI, sums=True)
@@ -226,8 +230,8 @@ def test_means_of_digits(num_rows: int, num_outputs: int, num_inputs: int, chunk
     torch.testing.assert_close(found_NO.double(), (high_NO + low_NO / 127) * 0.25, rtol=1e-5, atol=1e-2)
 
 
-def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.MonkeyPatch):
-    """A process that may not use AMX would be killed by it."""
+def test_amx_is_unused_where_the_system_refuses_it(monkeypatch: pytest.MonkeyPatch):
+    """AMX would kill a process that may not use it."""
     source = (
         "import ctypes, torch\n"
         "class Refuses:\n"
@@ -246,8 +250,8 @@ def test_without_leave_of_the_system_there_are_no_tiles(monkeypatch: pytest.Monk
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="it pretends to be an older CPU of that kind")
-def test_a_cpu_without_these_instructions_compiles_none_of_them(tmp_path: Path):
-    """A compiler that is given what the CPU does not have ends the process."""
+def test_older_cpu_compiles_no_avx512_or_amx(tmp_path: Path):
+    """Compiling instructions that the CPU does not have ends the process."""
     source = (
         "from sfumato.kernels.cpu.loops import sizes\n"
         "sizes.features = frozenset\n"

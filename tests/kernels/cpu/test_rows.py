@@ -1,4 +1,4 @@
-"""Compiled loops against torch: any size, rows among others, any number of threads, and what is no number."""
+"""Row loops equal torch for any size, batch and number of threads, also with non-finite numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = [(1, 1, 1), (3, 7, 1), (5, 64, 1), (5, 64, 2), (4, 99, 3), (40, 577, 1)]
 
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("turned", [8, 4])
-def test_rotation_of_heads_among_others(apart: bool, turned: int, threads: int):
+def test_rotation_equals_torch_on_strided_heads(apart: bool, turned: int, threads: int):
     x_NHE = numbers(6, 5, 8)[:, :3] if not apart else numbers(6, 3, 9)[..., :8]
     cos, sin = numbers(6, turned, seed=1), numbers(6, turned, seed=2)
     given = (x_NHE.unsqueeze(0), cos[None, :, None], sin[None, :, None])
@@ -35,14 +35,14 @@ def test_rotation_of_heads_among_others(apart: bool, turned: int, threads: int):
 
 
 @pytest.mark.parametrize("turned", [8, 4])
-def test_heads_are_normed_and_rotated(turned: int, threads: int):
+def test_fused_norm_and_rotation_equals_torch(turned: int, threads: int):
     x_NHE, weight, cos, sin = numbers(6, 5, 8)[:, 1:4], numbers(8, seed=3), *numbers(2, 6, turned, seed=1)
     given = (x_NHE.unsqueeze(0), weight, 1e-3, cos[None, :, None], sin[None, :, None])
     torch.testing.assert_close(COMPILED.norm_rotate(*given), TORCH.norm_rotate(*given))
 
 
 def read_digits(rounded: QuantizedActivation) -> Tensor:
-    """What the levels of each row stand for, in parts of the smallest digit."""
+    """The levels of each row as integers of the smallest digit."""
     levels = rounded.levels_MI.int()
     if len(levels) == len(rounded.scale_NG):
         return levels
@@ -61,7 +61,9 @@ def assert_rounded_alike(found: QuantizedActivation, expected: QuantizedActivati
 
 @pytest.mark.parametrize("digits", [1, 2])
 @pytest.mark.parametrize(("num_rows", "size", "num_groups"), SIZES)
-def test_rounding(num_rows: int, size: int, num_groups: int, digits: int, threads: int):
+def test_quantization_equals_torch_within_one_level(
+    num_rows: int, size: int, num_groups: int, digits: int, threads: int
+):
     x, rounding = numbers(num_rows, size), Rounding(numbers(size, seed=1).abs() + 0.1, digits, num_groups)
     found = COMPILED.quantize(x, rounding)
     assert_rounded_alike(found, TORCH.quantize(x, rounding))
@@ -72,8 +74,10 @@ def test_rounding(num_rows: int, size: int, num_groups: int, digits: int, thread
 
 @pytest.mark.parametrize("digits", [1, 2])
 @pytest.mark.parametrize(("num_rows", "size", "num_groups"), SIZES[1:])
-def test_what_is_rounded_in_one_loop(num_rows: int, size: int, num_groups: int, digits: int, threads: int):
-    """A norm, and gates: as torch does them one after the other."""
+def test_fused_norm_and_gate_quantization_equals_torch(
+    num_rows: int, size: int, num_groups: int, digits: int, threads: int
+):
+    """Torch computes the norm or gate, then quantizes."""
     rounding, weight = Rounding(numbers(size, seed=1).abs() + 0.1, digits, num_groups), numbers(size, seed=2)
     x, both = numbers(num_rows, size), 9 * numbers(num_rows, 2 * size, seed=3)
     expected = TORCH.norm_quantize(x, weight, 1e-3, rounding)
@@ -83,7 +87,7 @@ def test_what_is_rounded_in_one_loop(num_rows: int, size: int, num_groups: int, 
         assert_rounded_alike(COMPILED.gate_quantize(both, activation, rounding), expected)
 
 
-def test_a_row_of_zeros_and_one_that_is_no_number():
+def test_zero_row_and_nan_row_quantize_alone():
     x, ones = numbers(3, 20), torch.ones(20)
     x[0], x[1, 4] = 0.0, torch.nan
     levels, scale = COMPILED.quantize(x, Rounding(ones, num_groups=2))
@@ -93,7 +97,7 @@ def test_a_row_of_zeros_and_one_that_is_no_number():
 
 
 @pytest.mark.parametrize("size", [5, 256, 700])
-def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: int):
+def test_digit_weights_equal_float_weights(size: int, threads: int):
     logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
     share = torch.rand(size, generator=torch.Generator().manual_seed(2))
     asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
@@ -108,7 +112,7 @@ def test_weights_in_digits_are_those_of_weights_in_floats(size: int, threads: in
 
 @pytest.mark.parametrize("bad", [torch.nan, -torch.nan, torch.inf])
 @pytest.mark.parametrize("place", [0, 299, 511])
-def test_broken_logits_are_seen_in_their_row_alone(bad: float, place: int):
+def test_non_finite_logits_give_a_nan_margin_only_in_their_row(bad: float, place: int):
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3)

@@ -1,4 +1,4 @@
-"""Killed and interrupted at random moments, then resumed: the losses are those of a run that was left alone."""
+"""A run killed and interrupted at random moments and resumed has the losses of an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def recipe(tmp_path: Path) -> Path:
     return path
 
 
-def test_kills_and_interrupts_leave_no_trace(recipe: Path, tmp_path: Path):
+def test_killed_and_interrupted_runs_resume_exactly(recipe: Path, tmp_path: Path):
     alone = Run(load_recipe(Recipe, recipe), tmp_path / "alone")
     alone.trainer.run()
     directory = tmp_path / "stopped"

@@ -1,4 +1,4 @@
-"""From a file of chats to answers: what was learned by heart is said again."""
+"""From a file of chats to answers: a memorized text is generated."""
 
 from __future__ import annotations
 

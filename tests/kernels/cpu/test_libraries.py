@@ -1,4 +1,4 @@
-"""Where loops come from: the library in the package, or the compiler."""
+"""Loops come from the library in the package or from the compiler, with equal results."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ LOOPS = [one for module in (backend, products) for one in vars(module).values()]
 LOOPS = [one for one in LOOPS if isinstance(one, Loop)]
 PROGRAM = """
 import sys
-import sfumato
+import torch
+from sfumato.kernels.base import Rounding
 from sfumato.kernels.cpu import running
-from sfumato.kernels.cpu.loops.sizes import features
-for quantize in (None, "w8a8", "w4a8"):
-    answer = sfumato.load("tiny", quantize=quantize, threads=1).generate("sums: 12+35, 81/3, 40-17", seed=3)
-    print(answer.tokens)
+from sfumato.kernels.cpu.backend import CompiledBackend
+x = torch.randn(5, 64, generator=torch.Generator().manual_seed(0))
+with torch.no_grad():
+    print(CompiledBackend().quantize(x, Rounding(torch.ones(64), 2, 2)))
 print(running.library() is None, "numba" in sys.modules, file=sys.stderr)
 """
 runs = pytest.mark.skipif(
@@ -35,7 +36,7 @@ runs = pytest.mark.skipif(
 
 
 class Nothing(Loop):
-    """A loop that does nothing, which is compiled, and then found again."""
+    """A loop that does nothing: compiled, then loaded from the cache."""
 
     def function(self) -> Any:
         return does_nothing
@@ -45,7 +46,7 @@ def does_nothing(job: Any) -> None:
     pass
 
 
-def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_first_compilation_is_announced_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     monkeypatch.setattr(running, "library", lambda: None)
     monkeypatch.setattr(running, "_COMPILING_S", 0.0)
     Nothing("rows.nothing")(1, 1)
@@ -62,7 +63,7 @@ def test_who_waits_for_the_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", running.LIBRARIES)
-def test_libraries_are_built_from_these_sources(name: str):
+def test_libraries_are_built_from_the_current_sources(name: str):
     """If not: python -m sfumato.kernels.cpu.loops.build."""
     held = (running.LOOPS / name).read_bytes()
     assert held[-32:] == running.seal(held[:-32])
@@ -70,7 +71,7 @@ def test_libraries_are_built_from_these_sources(name: str):
 
 @runs
 @pytest.mark.parametrize("name", running.LIBRARIES)
-def test_libraries_have_all_loops(name: str):
+def test_libraries_export_every_loop(name: str):
     """A library loads on CPUs that could not run it."""
     library = ctypes.CDLL(str(running.LOOPS / name))
     assert len(LOOPS) > 10
@@ -78,7 +79,7 @@ def test_libraries_have_all_loops(name: str):
 
 
 @runs
-def test_best_library_for_the_cpu_is_taken(monkeypatch: pytest.MonkeyPatch):
+def test_best_library_for_the_cpu_is_chosen(monkeypatch: pytest.MonkeyPatch):
     for name, needed in running.LIBRARIES.items():
         if features() >= needed:
             monkeypatch.setattr(running, "features", lambda needed=needed: needed)
@@ -97,7 +98,7 @@ def ask(**environment: str) -> tuple[str, list[str]]:
 
 
 @runs
-def test_it_gives_the_text_that_compiled_loops_give():
+def test_library_equals_a_loop_compiled_here():
     shipped, how = ask()
     assert how == ["False", "False"], "no compiler is imported"
     compiled, how = ask(SFUMATO_COMPILE_LOOPS="1")
@@ -106,7 +107,7 @@ def test_it_gives_the_text_that_compiled_loops_give():
 
 
 @pytest.mark.parametrize("damage", ["cut", "other"])
-def test_a_library_that_is_damaged_or_old_is_left_alone(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_damaged_or_outdated_library_is_not_loaded(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     name = "x86-64-v3.so"
     content = (running.LOOPS / name).read_bytes()
     path = tmp_path / name
@@ -117,7 +118,7 @@ def test_a_library_that_is_damaged_or_old_is_left_alone(damage: str, tmp_path: P
     assert running.library.__wrapped__() is None
 
 
-def test_where_nothing_can_be_written_loops_are_compiled_for_the_process(tmp_path: Path):
+def test_loops_compile_where_no_cache_is_writable(tmp_path: Path):
     """Neither into the package nor into a home."""
     program = "import numpy\nfrom sfumato.kernels.cpu.loops.compiling import order\nprint(order(numpy.float32(0.0)))\n"
     environment = {**os.environ, "TMPDIR": str(tmp_path), "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"}

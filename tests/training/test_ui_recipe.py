@@ -1,4 +1,4 @@
-"""The recipe of interfaces starts, and its checkpoint is scored."""
+"""The recipe of interfaces trains, and its checkpoint is scored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RECIPE = Path(__file__).parents[2] / "recipes" / "ui.toml"
 
 # torch says that it has no fused norm of bfloat16 and float32.
 @pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight:UserWarning")
-def test_two_steps_and_a_score(tmp_path: Path):
+def test_ui_recipe_trains_and_its_checkpoint_is_scored(tmp_path: Path):
     small = [
         "train.steps=2",
         "train.compile=false",

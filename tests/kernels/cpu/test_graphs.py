@@ -1,4 +1,4 @@
-"""Memory that is used again, and loops that are played again on it."""
+"""Reusable memory, and recorded passes replayed on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sfumato.kernels.cpu.backend import CompiledBackend
 # N rows, I inputs
 
 
-def test_memory_is_used_again_when_its_tensor_is_gone():
+def test_freed_memory_is_reused():
     first = running.empty(2, 2**19)
     place, view = first.data_ptr(), first[1:, 5:]
     del first
@@ -29,7 +29,7 @@ def test_memory_is_used_again_when_its_tensor_is_gone():
     assert running.empty(4, 2**19, dtype=torch.int8).dtype == torch.int8
 
 
-def test_small_tensors_and_very_large_ones_are_not_kept():
+def test_small_and_very_large_tensors_are_not_kept():
     before = list(running.recorder.blocks.blocks)
     running.empty(3, 5)
     running.empty(2**10, 2**18)
@@ -44,7 +44,7 @@ def turn(x_NI: Tensor) -> Tensor:
     return COMPILED.rotate(x_NI.view(1, 3, 1, 8), COS, SIN).view(3, 8)
 
 
-def test_a_graph_gives_what_computing_gives():
+def test_replay_equals_computation():
     graphs, generator = running.Graphs(), torch.Generator().manual_seed(0)
 
     def compute(x_NI: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ def test_a_graph_gives_what_computing_gives():
     assert sum(not block.free for block in graphs._blocks.blocks) == 2
 
 
-def test_other_shapes_and_keys_are_other_graphs():
+def test_each_shape_and_key_has_its_graph():
     graphs = running.Graphs()
     factor_I = torch.ones(8)
     for num_rows, key in ((3, "a"), (3, "b"), (5, "a"), (3, "a")):
@@ -71,7 +71,7 @@ def test_other_shapes_and_keys_are_other_graphs():
     assert len(graphs._graphs) == 3
 
 
-def test_what_torch_computes_in_between_is_never_replayed():
+def test_passes_with_torch_operations_are_not_recorded():
     """A graph would read what it was the first time."""
     graphs = running.Graphs()
 
@@ -84,7 +84,7 @@ def test_what_torch_computes_in_between_is_never_replayed():
     assert list(graphs._graphs.values()) == [None]
 
 
-def test_only_the_last_graphs_are_kept(monkeypatch: pytest.MonkeyPatch):
+def test_least_recently_used_graph_is_dropped(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(running, "_MAX_GRAPHS", 2)
     graphs, x = running.Graphs(), torch.randn(3, 8)
     for key in ("a", "b", "a", "c"):

@@ -61,7 +61,7 @@ def records(run: Run) -> list[dict[str, float]]:
     return [json.loads(line) for line in run.trainer.log.path.read_text().splitlines()]
 
 
-def test_adaptation_starts_as_its_checkpoint(path: Path, tmp_path: Path):
+def test_adaptation_starts_from_its_checkpoint(path: Path, tmp_path: Path):
     """What is new adds nothing at first: read causally, it says what its layers said before."""
     run = Run(read(path, "adapt.layers=0"), tmp_path / "run")
     model, base = run.trainer.model, load_checkpoint(ASSETS / "tiny-twin").model
@@ -126,7 +126,7 @@ def test_session_length_can_be_limited(path: Path, tmp_path: Path):
     assert [record["step"] for record in records(again)] == [1, 2, 3, 4, 5, 6]
 
 
-def test_missing_device(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_device_is_named(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ConfigError, match="device is 'cuda' but there is no accelerator"):
         Run(read(path, "train.device=cuda"), tmp_path / "run")
@@ -162,7 +162,7 @@ def test_distillation_takes_shape_and_tokenizer_of_its_start(path: Path, tmp_pat
         (["packing.ar_share=0", "objective.teacher_weight=1.0"], "objective.teacher is .*ar_share is 0; allowed"),
     ],
 )
-def test_refused_adaptations(path: Path, tmp_path: Path, overrides: list[str], message: str):
+def test_invalid_adaptations_are_refused(path: Path, tmp_path: Path, overrides: list[str], message: str):
     with pytest.raises(ConfigError, match=message):
         Run(read(path, *overrides), tmp_path / "run")
 
@@ -173,7 +173,7 @@ def test_recipe_needs_a_source_of_its_model(path: Path, tmp_path: Path):
         Run(read(tmp_path / "none.toml"), tmp_path / "run")
 
 
-def test_missing_packaged_checkpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_missing_packaged_checkpoint_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     name = "smollm2-135m-instruct"
     monkeypatch.setenv("SFUMATO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("importlib.util.find_spec", lambda module: None)
@@ -189,7 +189,7 @@ def test_missing_packaged_checkpoint(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         locate(name)
 
 
-def test_low_rank_corrections_train_few_parameters(path: Path, tmp_path: Path):
+def test_lora_trains_few_parameters(path: Path, tmp_path: Path):
     """The base stays as it is, a run that was stopped goes on, and the checkpoint is an ordinary one."""
     low = ("lora.rank=4", "adapt.length_buckets=[8, 32]", "objective.length_weight=0.1")
     run = Run(read(path, *low), tmp_path / "run")
@@ -236,7 +236,7 @@ def test_low_rank_corrections_train_few_parameters(path: Path, tmp_path: Path):
     assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(run)]
 
 
-def test_a_checkpoint_is_trained_further_by_corrections(path: Path, tmp_path: Path):
+def test_checkpoint_is_trained_further_with_lora(path: Path, tmp_path: Path):
     """Of a model that refines canvases already; parts that it did not have are trained whole."""
     (tmp_path / "further.toml").write_text(ADAPT[ADAPT.index("[data]") :])
     start = f"init_from={ASSETS / 'tiny'}"
@@ -258,7 +258,7 @@ def test_a_checkpoint_is_trained_further_by_corrections(path: Path, tmp_path: Pa
     ("setting", "message"),
     [("lora.rank=0", "lora.rank is 0; allowed: 1 or more"), ("lora={rank = 4, alpha = 0}", "lora.alpha is 0")],
 )
-def test_refused_corrections(path: Path, setting: str, message: str):
+def test_invalid_lora_settings_are_refused(path: Path, setting: str, message: str):
     with pytest.raises(ConfigError, match=message):
         read(path, setting)
 
@@ -266,7 +266,9 @@ def test_refused_corrections(path: Path, setting: str, message: str):
 @pytest.mark.parametrize(
     "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
 )
-def test_out_of_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception):
+def test_out_of_memory_names_the_settings(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+):
     """The plan's estimate, what to turn, and a state from before."""
     run = Run(read(path), tmp_path / "run")
     step = run.trainer._step
@@ -291,7 +293,7 @@ def test_out_of_memory(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         again.train()
 
 
-def test_an_outline_is_the_model_without_its_weights(path: Path, tmp_path: Path):
+def test_outline_is_the_model_without_weights(path: Path, tmp_path: Path):
     """Of a base, a start and a shape; what is trained is marked as it will be."""
     for overrides in ((), ("lora.rank=4",)):
         recipe = read(path, *overrides)
