@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
+from benchmarks.intervals import spearman, spearman_interval
 from benchmarks.options import Row
-from benchmarks.statistics import spearman, spearman_interval
 from sfumato.data.tasks import Item
 from sfumato.evaluation.statistics import bootstrap_interval
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.claims.panels import COLUMNS, panels
+from benchmarks.intervals import share_interval
 from benchmarks.options import Row
-from benchmarks.statistics import share_interval
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.suite import read_suite
 from sfumato.evaluation.systems import open_system

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from benchmarks.intervals import share_interval
 from benchmarks.options import Row
-from benchmarks.statistics import share_interval
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:

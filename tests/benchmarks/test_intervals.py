@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from benchmarks.statistics import share_interval, spearman, spearman_interval
+from benchmarks.intervals import share_interval, spearman, spearman_interval
 
 
 @pytest.mark.parametrize(
