@@ -36,7 +36,7 @@ def test_it_fits_in_the_wheel() -> None:
     [
         ("def f(x:\n    return x\n", "def f(x):\n    return x\n"),
         ("if x > 1\n    print(x)\n", "if x > 1:\n    print(x)\n"),
-        ("x = [1, 2, 3\ny = 4\nprint(x, y)\n", "x = [1, 2, 3]\ny = 4\nprint(x, y)\n"),
+        ("x = f(a, b\nprint(x)\n", "x = f(a, b)\nprint(x)\n"),
     ],
 )
 def test_syntax(mender: sfumato.Mender, broken: str, right: str) -> None:

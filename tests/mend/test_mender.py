@@ -283,6 +283,12 @@ def test_unmended_files_have_a_reason(mender: Mender, source: str, message: str)
     assert mender.mend(source).text == source
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="parses here")
+@pytest.mark.parametrize("source", ["type A = int\n", "def f[T](x: T): pass\n", "class A[T]: pass\n", 'f"{a["b"]}"\n'])
+def test_code_for_a_newer_python_is_left_alone(mender: Mender, source: str) -> None:
+    assert "may need Python 3.12 or newer; this is Python 3.11" in mender.mend(source).reason
+
+
 def test_a_model_proposes_edits_of_a_text() -> None:
     config = DecoderConfig(**SIZES, lexemes=LexemeConfig(num_spellings=64, num_words=64, size=8), length_buckets=(1, 2))
     torch.manual_seed(0)

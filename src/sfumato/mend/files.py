@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import sys
 import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ _PYTHON_2 = (
     "leading zeros in decimal integer literals",
     "Generator expression must be parenthesized",
 )
+# Type aliases and type parameters, which Python 3.12 brought (PEP 695), like quotes within f-strings (PEP 701).
+_PYTHON_3_12 = re.compile(r"\s*(type\s+\w+\s*[=\[]|(class|(async\s+)?def)\s+\w+\s*\[)")
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,11 @@ def why_not(text: str) -> str:
     if any(len(line) > LONGEST_LINE for line in text.splitlines()):
         return f"has lines of more than {LONGEST_LINE:,} characters, so it was probably generated"
     error = parse(text)
-    if isinstance(error, SyntaxError) and (error.msg or "").startswith(_PYTHON_2):
-        return f"looks like Python 2 (line {error.lineno}: {error.msg})"
+    if isinstance(error, SyntaxError):
+        message, line = error.msg or "", error.text or ""
+        if message.startswith(_PYTHON_2):
+            return f"looks like Python 2 (line {error.lineno}: {message})"
+        if sys.version_info < (3, 12) and (_PYTHON_3_12.match(line) or message.startswith("f-string")):
+            running = f"{sys.version_info.major}.{sys.version_info.minor}"
+            return f"line {error.lineno} may need Python 3.12 or newer; this is Python {running}"
     return ""

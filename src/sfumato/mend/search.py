@@ -20,6 +20,8 @@ FURTHER_EDIT = 4.0
 """Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
+LOST_WORD = 2.0
+"""Nats for each word that an edit of such a text loses: most of its errors are marks that are missing."""
 
 
 class Region(NamedTuple):
@@ -172,13 +174,18 @@ class Search:
         start, end = node.region.start, min(node.region.end, len(lexemes))
         allowed = None if text.depth else _on_lines(text)
         self.num_reads += 1
-        reading = self.proposer.read(relative([lexeme.text for lexeme in lexemes[start:end]]))
+        texts = relative([lexeme.text for lexeme in lexemes[start:end]])
+        reading = self.proposer.read(texts)
         kept = 0
         for score, edit in reading.proposals:
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
             if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
                 continue
-            cost = node.cost + (-score if node.parses else math.log1p(math.exp(min(-score, 700.0))))
+            if node.parses:
+                cost = node.cost - score
+            else:
+                lost = 0 if isinstance(edit, Gap) else _num_words(texts[first:last]) - _num_words(edit.texts)
+                cost = node.cost + math.log1p(math.exp(min(-score, 700.0))) + LOST_WORD * max(0, lost)
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
@@ -203,6 +210,11 @@ class Search:
         end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
         edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
         heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))
+
+
+def _num_words(texts: Sequence[str]) -> int:
+    """Number of names, keywords, numbers and strings."""
+    return sum(text[0].isalnum() or text[0] in "_\"'" for text in texts)
 
 
 def _on_lines(text: _Text) -> list[bool] | None:
