@@ -56,7 +56,7 @@ Quantize = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="CPU threads; default: the fastest number, measured at the start.")
+    typer.Option(min=1, metavar="N", help="CPU threads; default: the fastest number, measured at the start."),
 ]
 Settings = Annotated[
     list[str] | None,
