@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 
 import torch
 from safetensors.torch import load_file
@@ -28,8 +29,12 @@ def test_text_lists_missing_packages(sfumato, monkeypatch, tmp_path):
     monkeypatch.setattr("sfumato.cli.doctor.EXTRAS", ("no_such_extra",))
     done = sfumato("doctor")
     assert done.exit_code == 0
-    assert "no_such_extra  not installed (optional)" in done.stdout
-    assert "model tiny     missing: make train-tiny" in done.stdout
+    lines = done.stdout.splitlines()
+    values = dict(re.split(" {2,}", line) for line in lines)
+    assert values["no_such_extra"] == "not installed (optional)"
+    assert values["model tiny"] == "missing: make train-tiny"
+    # All values begin in one column.
+    assert len({len(line) - len(value) for line, value in zip(lines, values.values(), strict=True)}) == 1
 
 
 def test_models_are_listed_with_their_size(sfumato, monkeypatch, checkpoint):

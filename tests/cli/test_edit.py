@@ -165,7 +165,7 @@ def test_parsing_files_still_parse(sfumato, tmp_path, monkeypatch, name, before,
 def test_untrained_instructions(sfumato, file, given):
     done = sfumato("edit", file, given, "--span", "2", "--yes")
     assert done.exit_code == 2
-    assert f"the instruction {given!r} is none that tiny was trained on; allowed: 'fix the bug:'" in done.stderr
+    assert f"tiny was not trained on the instruction {given!r}; allowed: 'fix the bug:'" in done.stderr
     assert file.read_bytes() == BUGGY.encode()
 
 

@@ -35,6 +35,16 @@ def test_help_texts(path: tuple[str, ...], sfumato: Any):
     assert "<bool>" not in shown
 
 
+def test_a_paragraph_fills_the_terminal(sfumato: Any):
+    lines = sfumato("mend", "--help", env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).stdout.splitlines()
+    first = next(number for number, line in enumerate(lines) if "Edits are tried" in line)
+    # Each line but the last of a paragraph has no room for the word that begins the next one.
+    for line, after in zip(lines[first:], lines[first + 1 :], strict=False):
+        if not after.strip():
+            break
+        assert len(line.rstrip()) + 1 + len(after.split()[0]) >= 80
+
+
 def test_brackets_are_not_markup(sfumato: Any):
     assert "[adapt]" in sfumato("adapt", "--help").stdout
 

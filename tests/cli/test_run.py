@@ -85,7 +85,7 @@ def test_unknown_kind_of_prompt_is_refused(sfumato, checkpoint, tmp_path):
     (model / "generation_config.json").write_text(json.dumps(defaults | {"prompt_kinds": [kind]}))
     done = sfumato("run", "hello", "--model", model)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert f"the prompt 'hello' is of no kind that {model} was trained on" in done.stderr
+    assert f"{model} was not trained on prompts like 'hello'" in done.stderr
     assert "\n  sum: '7*6+3^2'\n" in done.stderr
     assert "--any-prompt" in done.stderr
     for arguments in (("7*6",), ("hello", "--any-prompt"), ("hello", "--raw")):

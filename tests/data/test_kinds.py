@@ -92,7 +92,7 @@ def test_another_prompt_is_refused_with_an_example_of_each_kind(prompt: Any):
     with pytest.raises(RequestError) as caught:
         check_kind(prompt, PAIR, "small")
     message = str(caught.value)
-    assert "is of no kind that small was trained on; allowed, for example:\n" in message
+    assert message.startswith("small was not trained on prompts like ")
     assert "\n  sum: 1+2\n" in message
     assert "check_prompt=False" in message
 
@@ -121,7 +121,7 @@ def test_invalid_lists_of_kinds(listed: Any, message: str):
 def test_known_instructions():
     assert [check_instruction(given, PAIR, "small") for given in ("fix:", "Fix", " fix. ")] == ["fix:"] * 3
     assert check_instruction("anything", [], "small") == "anything"
-    with pytest.raises(RequestError, match=r"the instruction 'faster' is none that small .*; allowed: 'fix:'"):
+    with pytest.raises(RequestError, match="small was not trained on the instruction 'faster'; allowed: 'fix:'"):
         check_instruction("faster", PAIR, "small")
     with pytest.raises(RequestError, match="allowed: none, leave it out"):
         check_instruction("fix:", PAIR[:1], "small")

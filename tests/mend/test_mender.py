@@ -127,7 +127,9 @@ def test_unexecuted_code_is_not_edited(mender: Mender, project: Path) -> None:
 
 def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:
     [(_, mended)] = mend_project(mender, project, config=SearchConfig(max_runs=1))
-    assert mended == Mended(CORE, num_runs=1, reason="no edit was verified in 1 run; a larger budget tries more")
+    assert mended == Mended(
+        CORE, num_runs=1, reason="no edit was verified in 1 run; try a larger budget, or one failing test at a time"
+    )
 
 
 def test_syntax_errors_are_repaired_before_tests(mender: Mender, project: Path) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -286,3 +290,16 @@ def test_constraint_overrides_top_k_where_nothing_else_is_left():
 
     done = step(batch, certain_of_a, process, constraints=[constraint]).batch  # type: ignore[arg-type]
     assert done.tokens_RL[0].tolist() == [6, 6, 6, 6, END, END]
+
+
+@pytest.mark.slow
+def test_the_first_compilation_is_announced(tmp_path: Path):
+    """It takes seconds, in which nothing else would be seen."""
+    code = "import sfumato; print(sfumato.load('tiny').generate('12+5=', choices=['17', '18']).text)"
+    said = []
+    for _ in range(2):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == "17\n"
+        said.append("compiling loops for constraints and edits" in done.stderr)
+    assert said == [True, False]

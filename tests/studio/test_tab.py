@@ -87,7 +87,7 @@ def test_link_opens_it_isolated_and_unsupported_prompts_are_explained(page: Page
     assert page.evaluate("crossOriginIsolated")
     page.get_by_label("Prompt").fill("tell me a joke")
     page.get_by_role("button", name="Denoise").click()
-    expect(page.get_by_role("alert")).to_contain_text("no kind that tiny was trained on")
+    expect(page.get_by_role("alert")).to_contain_text("tiny was not trained on prompts like")
     page.get_by_label("Prompt").fill(" ")
     expect(page.get_by_role("button", name="Denoise")).to_be_disabled()
 

@@ -195,7 +195,9 @@ describe.each(["tiny", "ui"] as Name[])("prompts of %s", (name) => {
   });
 
   it("are refused with examples where it was not trained on them", () => {
-    expect(refusalOf("tell me a joke", kinds, name)).toContain(`no kind that ${name} was trained on`);
+    expect(refusalOf("tell me a joke", kinds, name)).toContain(
+      `${name} was not trained on prompts like "tell me a joke"`,
+    );
     expect(refusalOf("anything", [], name)).toBeNull();
   });
 });

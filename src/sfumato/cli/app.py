@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -39,13 +40,13 @@ _TOP_PAD, _GROWTH = -2, 64 * 2**20
 
 
 class _PlainHelp:
-    """Shows help text literally: brackets are not markup, and flags have no type."""
+    """Shows help text literally: brackets are not markup, paragraphs fill the terminal, and flags have no type."""
 
     help: str | None
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.help = escape(self.help or "")
+        self.help = escape(re.sub(r"(?<!\n)\n(?!\n)", " ", self.help or ""))
         for param in self.params:  # type: ignore[attr-defined]
             param.help = escape(getattr(param, "help", None) or "")
 

@@ -57,7 +57,10 @@ class Answering(Protocol):
 def chat(
     model: Annotated[
         str | None,
-        typer.Option(help=MODEL_HELP, autocompletion=complete_model, show_default="tiny, or the server's first"),
+        typer.Option(
+            help=f"{MODEL_HELP} Default: tiny, or the server's first.",
+            autocompletion=complete_model,
+        ),
     ] = None,
     system: System = None,
     sampling: Sampling = Sampling(),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import complete_model, format_size
+from sfumato.cli.output import count
 from sfumato.spec import GenerationSpec
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ def _print(report: dict[str, Any], rows: Callable[[dict[str, Any]], list[tuple[s
     if as_json:
         typer.echo(json.dumps(report))
         return
-    for name, value in rows(report):
-        typer.echo(f"{name:<14} {value}")
+    lines = rows(report)
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        typer.echo(f"{name:<{width}}  {value}")
 
 
 def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> dict[str, Any]:
@@ -173,7 +176,7 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [(name, str(report[name])) for name in ("sfumato", "python", "platform")]
     rows += [(name, found or "not installed") for name, found in report["packages"].items()]
     cpu = report["cpu"]
-    rows.append(("cpu", f"{cpu['cores']} cores, {cpu['threads']} threads used, {cpu['capability']}"))
+    rows.append(("cpu", f"{count(cpu['cores'], 'core')}, {count(cpu['threads'], 'thread')} used, {cpu['capability']}"))
     for device in report["devices"][1:]:
         memory = f", {device['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in device else ""
         rows.append(("device", f"{device['device']}: {device.get('name', '')}{memory}"))

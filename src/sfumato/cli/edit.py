@@ -94,7 +94,7 @@ def edit(
     changed = result.text != text
     if changed:
         show_difference(file, text, result.text)
-    certainty = f"certainty {result.certainty + 0.0:.2f}"
+    certainty = f"certainty {result.certainty:z.2f}"
     _print_figures(result, certainty, "" if changed or result.finish_reason != "stop" else "nothing changed")
     _exit_on_failure(result)
     if not changed:

@@ -29,6 +29,7 @@ def evaluate(
         list[str] | None,
         typer.Option(
             "--task",
+            metavar="NAME",
             help="A task to run. Repeatable. Default: all tasks the model was made for.",
             autocompletion=complete_task,
         ),

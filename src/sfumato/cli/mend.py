@@ -26,7 +26,7 @@ _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", ".git", ".h
 
 
 def mend(
-    paths: Annotated[list[Path], typer.Argument(help="Python files, or directories of them.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or directories of them.")],
     test: Annotated[
         str | None,
         typer.Option(

@@ -55,7 +55,8 @@ Quantize = Annotated[
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="CPU threads; default: the fastest number, measured at the start.")
+    int | None,
+    typer.Option(min=1, metavar="N", help="CPU threads; default: the fastest number, measured at the start."),
 ]
 Settings = Annotated[
     list[str] | None,

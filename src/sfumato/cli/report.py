@@ -30,7 +30,9 @@ def report(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--system", help="Ask only this system; tables still show all known results. Repeatable."),
+        typer.Option(
+            "--system", metavar="NAME", help="Ask only this system; tables still show all known results. Repeatable."
+        ),
     ] = None,
     tables: Annotated[
         bool, typer.Option("--tables", help="Ask nothing; rewrite the tables from known results.")

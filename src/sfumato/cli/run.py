@@ -52,8 +52,12 @@ def run(
         str | None, typer.Option(metavar="FILE", help="JSON Schema the answer must match; - reads it from stdin.")
     ] = None,
     regex: Annotated[str | None, typer.Option(help="Regular expression the whole answer must match.")] = None,
-    choice: Annotated[list[str] | None, typer.Option(help="Allow only this answer. Repeatable.")] = None,
-    ban: Annotated[list[str] | None, typer.Option(help="Forbid this text in the answer. Repeatable.")] = None,
+    choice: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Allow only this answer. Repeatable.")
+    ] = None,
+    ban: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Forbid this text in the answer. Repeatable.")
+    ] = None,
     stop: Stop = None,
     revisit: Annotated[
         int | None,

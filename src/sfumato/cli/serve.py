@@ -27,12 +27,15 @@ def serve(
     models: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="MODEL",
             help=f"{MODEL_HELP} Or NAME=MODEL. The first one is the default; tiny if none is given.",
             autocompletion=complete_model,
         ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port to listen on; 0 takes a free one.")
+    ] = 8000,
     api_keys: Annotated[
         Path | None, typer.Option("--api-key-file", help="TOML file of API keys, created by --add-key.")
     ] = None,
@@ -40,24 +43,35 @@ def serve(
         str | None,
         typer.Option(metavar="NAME", help="Create a key, print it, store its hash in --api-key-file, and exit."),
     ] = None,
-    requests_per_minute: Annotated[int | None, typer.Option(min=1, help="With --add-key: budget in requests.")] = None,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="With --add-key: budget in requests.")
+    ] = None,
     positions_per_day: Annotated[
-        int | None, typer.Option(min=1, help="With --add-key: budget in positions computed, the unit of cost.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --add-key: budget in positions computed, the unit of cost."),
     ] = None,
     without_keys: Annotated[
         bool, typer.Option("--without-keys", help="Listen beyond this machine without API keys.")
     ] = False,
-    max_rows: Annotated[int, typer.Option(min=1, help="Answers computed at once, per model; others wait.")] = 64,
-    max_queue: Annotated[int, typer.Option(min=1, help="Answers that may wait; more are refused with 429.")] = 1024,
+    max_rows: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Answers computed at once, per model; others wait.")
+    ] = 64,
+    max_queue: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Answers that may wait; more are refused with 429.")
+    ] = 1024,
     memory: Annotated[
-        float | None, typer.Option(help="Gigabytes for weights; default: half of the free memory.")
+        float | None, typer.Option(metavar="GB", help="Gigabytes for weights; default: half of the free memory.")
     ] = None,
     database: Annotated[
         str | None,
         typer.Option(help="Where to store canvases: a file or an SQLAlchemy URL; default: in the cache directory."),
     ] = None,
-    keep_days: Annotated[float | None, typer.Option(min=0, help="Delete canvases older than this.")] = None,
-    max_body: Annotated[int, typer.Option(min=1024, help="Maximum size of a request in bytes.")] = 4_000_000,
+    keep_days: Annotated[
+        float | None, typer.Option(min=0, metavar="DAYS", help="Delete canvases older than this.")
+    ] = None,
+    max_body: Annotated[
+        int, typer.Option(min=1024, metavar="BYTES", help="Maximum size of a request in bytes.")
+    ] = 4_000_000,
     cors: Annotated[
         list[str] | None, typer.Option(metavar="ORIGIN", help="Allow browser requests from this origin. Repeatable.")
     ] = None,
@@ -85,7 +99,9 @@ def serve(
         ),
     ] = None,
     show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Serve the studio at /.")] = True,
-    drain_seconds: Annotated[int, typer.Option(min=0, help="Time for running answers to finish after SIGTERM.")] = 30,
+    drain_seconds: Annotated[
+        int, typer.Option(min=0, metavar="SECONDS", help="Time for running answers to finish after SIGTERM.")
+    ] = 30,
     weights: Weights = Weights(),
 ) -> None:
     """Serve models over HTTP.
@@ -142,6 +158,12 @@ def serve(
     asyncio.run(_serve(config, hosting, drain_seconds, shown=studio is not None and studio.is_built))
 
 
+async def _run(server: uvicorn.Server) -> None:
+    """Run a server; return at once if it cannot listen, for which uvicorn would end the program."""
+    with contextlib.suppress(SystemExit):
+        await server._serve()
+
+
 async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *, shown: bool) -> None:
     """Serve until a signal; then wait until running answers finish, time is up or a second signal comes.
 
@@ -162,11 +184,13 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
         for number in NUMBERS:
             loop.add_signal_handler(number, stop)
             stack.callback(loop.remove_signal_handler, number)
-        serving = asyncio.ensure_future(server._serve())
+        serving = asyncio.ensure_future(_run(server))
         while not server.started and not serving.done():
             await asyncio.sleep(0.01)
         if serving.done():
-            raise ConfigError(f"cannot listen on {config.host}:{config.port}; allowed: a free address and port")
+            raise ConfigError(
+                f"cannot listen on {config.host}:{config.port}; allowed: a free port (--port 0 finds one)"
+            )
         address, port = server.servers[0].sockets[0].getsockname()[:2]
         url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
         typer.echo(f"{url} serves {', '.join((*hosting.names, *hosting.upstreams))}", err=True)

@@ -94,9 +94,8 @@ def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: 
     if kinds and isinstance(text, str) and not any(kind.matches(text) for kind in kinds):
         shown = text if len(text) <= 60 else f"{text[:60]}..."
         raise RequestError(
-            f"the prompt {shown!r} is of no kind that {model} was trained on; allowed, for "
-            f"example:\n{examples(kinds)}\nor any prompt with --any-prompt (check_prompt=False), "
-            "whose answer means little"
+            f"{model} was not trained on prompts like {shown!r}; allowed, for example:\n{examples(kinds)}\n"
+            "any other prompt is answered, with little meaning, by `sfumato run --any-prompt` or check_prompt=False"
         )
 
 
@@ -110,7 +109,7 @@ def check_instruction(given: str, kinds: Sequence[PromptKind], model: str) -> st
     found = known.get(given.strip().rstrip(":. ").casefold()) if kinds else given
     if found is None:
         allowed = ", ".join(map(repr, known.values())) or "none, leave it out"
-        raise RequestError(f"the instruction {given!r} is none that {model} was trained on; allowed: {allowed}")
+        raise RequestError(f"{model} was not trained on the instruction {given!r}; allowed: {allowed}")
     return found
 
 

@@ -239,7 +239,7 @@ def _gave_up(targets: Sequence[Target], search: Search, function: str | None) ->
     if not targets:
         return f"there is no function {function}" if function else "the failing tests execute no line of it"
     runs = "1 run" if search.num_runs == 1 else f"{search.num_runs} runs"
-    return f"no edit was verified in {runs}; a larger budget tries more"
+    return f"no edit was verified in {runs}; try a larger budget, or one failing test at a time"
 
 
 def _last_line(output: str) -> str:

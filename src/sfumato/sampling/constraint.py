@@ -23,8 +23,11 @@ arXiv 2307.09702 (excluding impossible tokens).
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
@@ -35,6 +38,7 @@ from torch import Tensor
 from sfumato.constraints.automaton import Automaton, Floats, Numbers, Truths
 from sfumato.sampling.logits import COLD, NEVER, ConstrainedRow, nucleus
 
+_LOG = logging.getLogger(__name__)
 # Lower bound on probabilities, relative to the best possible token at a position.
 _LEAST = 1e-30
 _FAINT = -50.0
@@ -42,10 +46,13 @@ _FAINT = -50.0
 _LEFT_OUT = 50.0
 
 
+@functools.cache
 def _loops() -> ModuleType:
     """The compiled loops, imported on first use because their compiler takes half a second."""
     from sfumato.sampling import strings
 
+    if not any(Path(strings.find.stats.cache_path).glob("strings.find-*")):
+        _LOG.warning("compiling loops for constraints and edits, once: this takes about ten seconds")
     return strings
 
 

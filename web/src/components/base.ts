@@ -123,6 +123,7 @@ export const controls = css`
   }
   .error {
     color: var(--error);
+    white-space: pre-line;
   }
   .visually-hidden {
     position: absolute;

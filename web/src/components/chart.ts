@@ -22,6 +22,8 @@ declare global {
 
 const HEIGHT = 150;
 const ROWS = 12;
+/** Steps between ticks, so that no two are rounded to the same number. */
+const WHOLE = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 /** Colours of lines, and what tells them apart without colour. */
 const COLOURS = ["--accent", "--warm", "--good", "--error"];
 const DASHES = [[], [6, 4], [2, 3], [10, 4, 2, 4]];
@@ -171,7 +173,7 @@ export class ChartElement extends LitElement {
           size: 24,
           // Ticks too close together are null.
           values: (_, splits: (number | null)[]) => splits.map((at) => (at === null ? "" : this.label(at))),
-          ...(this.doubling ? { splits: () => [...this.at] } : {}),
+          ...(this.doubling ? { splits: () => [...this.at] } : { incrs: WHOLE }),
         },
         { ...axis, size: 46, values: (_, splits) => splits.map(short) },
       ],

@@ -10,5 +10,5 @@ export function refusalOf(prompt: string, kinds: readonly PromptKind[], model: s
   if (kinds.length === 0 || kinds.some(isOf)) return null;
   const shown = prompt.length <= SHOWN ? prompt : `${prompt.slice(0, SHOWN)}...`;
   const examples = kinds.map(({ name, example }) => `${name}: ${JSON.stringify(example)}`);
-  return `The prompt ${JSON.stringify(shown)} is of no kind that ${model} was trained on. By example:\n${examples.join("\n")}`;
+  return `${model} was not trained on prompts like ${JSON.stringify(shown)}. It knows, for example:\n${examples.join("\n")}`;
 }
