@@ -37,6 +37,12 @@ def test_it_fits_in_the_wheel() -> None:
         ("def f(x:\n    return x\n", "def f(x):\n    return x\n"),
         ("if x > 1\n    print(x)\n", "if x > 1:\n    print(x)\n"),
         ("x = [1, 2, 3\ny = 4\nprint(x, y)\n", "x = [1, 2, 3]\ny = 4\nprint(x, y)\n"),
+        # What is there stays, although it also parses without the call, the name or the line end.
+        ("print(str(int(x))\n", "print(str(int(x)))\n"),
+        ("d = {'a': 1, 'b': 2\nprint(d)\n", "d = {'a': 1, 'b': 2}\nprint(d)\n"),
+        ("class A\n    pass\n", "class A:\n    pass\n"),
+        # A doubled word is not lost.
+        ("def f(x):\n    return return x\n", "def f(x):\n    return x\n"),
     ],
 )
 def test_syntax(mender: sfumato.Mender, broken: str, right: str) -> None:

@@ -20,6 +20,9 @@ FURTHER_EDIT = 4.0
 """Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
+LOST = 4.0
+"""Nats per lexeme that an edit takes from a text that does not parse: a missing bracket is added, rather than the call
+that lacks it removed."""
 
 
 class Region(NamedTuple):
@@ -183,7 +186,8 @@ class Search:
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
-                self._push(queue, node, cost, edit)
+                lost = 0 if node.parses else _num_lost(lexemes[start:end], edit)
+                self._push(queue, node, cost + LOST * lost, edit)
             kept += 1
             if kept == self.config.children:
                 break
@@ -204,6 +208,12 @@ class Search:
         end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
         edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
         heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))
+
+
+def _num_lost(lexemes: Sequence[Lexeme], patch: Patch) -> int:
+    """Lexemes that a patch takes away and that are neither in its replacement nor doubled beside it."""
+    kept = {*patch.texts, *(lexeme.text for lexeme in (*lexemes[: patch.start][-1:], *lexemes[patch.end :][:1]))}
+    return sum(lexeme.text not in kept for lexeme in lexemes[patch.start : patch.end])
 
 
 def _on_lines(text: _Text) -> list[bool] | None:
