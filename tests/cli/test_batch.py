@@ -152,8 +152,8 @@ def test_answered_lines_are_skipped(run: Any, tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "PROMPT and --batch: neither is given"),
-        (("7+8", "--batch", "FILE"), "PROMPT and --batch: both are given"),
+        ((), "nothing to answer; allowed: PROMPT or --batch FILE"),
+        (("7+8", "--batch", "FILE"), "two sources; allowed: PROMPT or --batch FILE"),
         (("7+8", "--output", "OUT"), "allowed with --batch"),
         (("--batch", "FILE", "--output", "nowhere/OUT"), "allowed with --batch: a file in an existing directory"),
         (("--batch", "nowhere"), "cannot read the batch nowhere: No such file"),

@@ -37,6 +37,11 @@ def test_it_fits_in_the_wheel() -> None:
         ("def f(x:\n    return x\n", "def f(x):\n    return x\n"),
         ("if x > 1\n    print(x)\n", "if x > 1:\n    print(x)\n"),
         ("x = f(a, b\nprint(x)\n", "x = f(a, b)\nprint(x)\n"),
+        # What is there stays, although it also parses without the call.
+        ("d = {'a': 1, 'b': 2\nprint(d)\n", "d = {'a': 1, 'b': 2}\nprint(d)\n"),
+        # A misspelt word may change, and a doubled one may go.
+        ("def f(x):\n    retrun x\n", "def f(x):\n    return x\n"),
+        ("def f(x):\n    return return x\n", "def f(x):\n    return x\n"),
     ],
 )
 def test_syntax(mender: sfumato.Mender, broken: str, right: str) -> None:

@@ -233,8 +233,8 @@ def test_methods_are_found_by_their_class() -> None:
         ("a.ipynb", b"{}", "is a notebook"),
         ("a.js", b"let a = 1", "is not Python source"),
         ("a.py", b"a = '\0'", "is binary"),
-        ("a.py", b"a = '\xff'", "neither in the encoding it declares nor"),
-        ("a.py", b"# coding: nonsense\n", "neither in the encoding it declares nor"),
+        ("a.py", b"a = '\xff'", "cannot be decoded: .*; allowed: UTF-8, or an encoding declared"),
+        ("a.py", b"# coding: nonsense\n", "cannot be decoded: .*; allowed: UTF-8, or an encoding declared"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:

@@ -87,7 +87,9 @@ def run(
 ) -> None:
     """Answer a prompt while showing the canvas, or answer all prompts of a file."""
     if (prompt is None) == (batch is None):
-        raise RequestError(f"PROMPT and --batch: {'neither is' if prompt is None else 'both are'} given; allowed: one")
+        raise RequestError(
+            f"{'nothing to answer' if prompt is None else 'two sources'}; allowed: PROMPT or --batch FILE"
+        )
     if batch is not None and trace is not None:
         raise RequestError('trace is for one prompt; allowed in a batch: "trace": true in a line')
     if output is not None and (batch is None or not output.absolute().parent.is_dir()):

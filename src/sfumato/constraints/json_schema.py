@@ -316,7 +316,7 @@ class _Compiler:
                     raise nothing(pointer, f"it has {minimum} items or more, and {error}") from error
         for part in parts:
             if part.schema.get("uniqueItems") and (maximum is None or maximum > 1):
-                raise refusal(part, "uniqueItems", "of more than one item")
+                raise refusal(part, "uniqueItems", "for more than one item")
         text = ""
         if len(items) > num_first:
             num_first = max(1, num_first)

@@ -74,7 +74,9 @@ def read_source(path: Path) -> SourceFile:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         text = content.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        raise RequestError(f"{path} is neither in the encoding it declares nor in UTF-8: {error}") from None
+        raise RequestError(
+            f"{path} cannot be decoded: {error}; allowed: UTF-8, or an encoding declared in the first lines"
+        ) from None
     return SourceFile(path, content, encoding, text)
 
 

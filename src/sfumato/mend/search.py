@@ -184,8 +184,8 @@ class Search:
             if node.parses:
                 cost = node.cost - score
             else:
-                lost = 0 if isinstance(edit, Gap) else _num_words(texts[first:last]) - _num_words(edit.texts)
-                cost = node.cost + math.log1p(math.exp(min(-score, 700.0))) + LOST_WORD * max(0, lost)
+                lost = 0 if isinstance(edit, Gap) else _num_lost_words(texts, edit)
+                cost = node.cost + math.log1p(math.exp(min(-score, 700.0))) + LOST_WORD * lost
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
@@ -212,9 +212,15 @@ class Search:
         heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))
 
 
-def _num_words(texts: Sequence[str]) -> int:
-    """Number of names, keywords, numbers and strings."""
-    return sum(text[0].isalnum() or text[0] in "_\"'" for text in texts)
+def _num_lost_words(texts: Sequence[str], patch: Patch) -> int:
+    """Number of names, keywords, numbers and strings that a patch removes, unless replaced or doubled."""
+
+    def words(lexemes: Sequence[str]) -> list[str]:
+        return [text for text in lexemes if text[0].isalnum() or text[0] in "_\"'"]
+
+    beside = texts[max(0, patch.start - 1) : patch.start] + texts[patch.end : patch.end + 1]
+    removed = [text for text in words(texts[patch.start : patch.end]) if text not in beside]
+    return max(0, len(removed) - len(words(patch.texts)))
 
 
 def _on_lines(text: _Text) -> list[bool] | None:

@@ -51,7 +51,7 @@ def _loops() -> ModuleType:
     """The compiled loops, imported on first use because their compiler takes half a second."""
     from sfumato.sampling import strings
 
-    if not any(Path(strings.find.stats.cache_path).glob("strings.find-*")):
+    if not any(Path(str(strings.find.stats.cache_path)).glob("strings.find-*")):
         _LOG.warning("compiling loops for constraints and edits, once: this takes about ten seconds")
     return strings
 
