@@ -131,7 +131,7 @@ export class CanvasPage extends LitElement {
       this.takes = this.takes.map((each, i) => (i === index ? take : each));
       if (take.status === "done" && !this.isRunning) this.replay();
       if (take.status === "done") announce(`Seed ${take.seed}: ${textOf(latest(take))}`);
-      else if (take.status === "failed") sayError(new Error(take.error ?? ""));
+      else if (take.status === "failed") announce(take.error ?? "");
     }
   }
 

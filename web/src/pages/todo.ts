@@ -31,7 +31,7 @@ const STARTS = [
 const CHANGES = [
   "sort by name",
   "dark mode",
-  "add a priority",
+  "show only the open ones",
   "delete the second",
   "tick off the first one",
 ];

@@ -69,9 +69,7 @@ export async function write(
     });
     // A program on an unsettled canvas is wrong nine times in ten, and would change other things.
     if (page !== null && ending === "steps") {
-      throw new NotUnderstood(
-        "The model is not sure what that means, and left all as it is; say it in other words.",
-      );
+      throw new NotUnderstood("The model is not sure what that means, so nothing changed. Try other words.");
     }
     if (page !== null && isRefusal(text)) throw new NotUnderstood(`The model declines: ${text}.`);
     try {
