@@ -218,7 +218,7 @@ def _num_lost_words(texts: Sequence[str], patch: Patch) -> int:
     def words(lexemes: Sequence[str]) -> list[str]:
         return [text for text in lexemes if text[0].isalnum() or text[0] in "_\"'"]
 
-    beside = texts[max(0, patch.start - 1) : patch.start] + texts[patch.end : patch.end + 1]
+    beside = (*texts[max(0, patch.start - 1) : patch.start], *texts[patch.end : patch.end + 1])
     removed = [text for text in words(texts[patch.start : patch.end]) if text not in beside]
     return max(0, len(removed) - len(words(patch.texts)))
 
