@@ -122,7 +122,7 @@ def test_errors_name_what_is_allowed():
         messages,
         [
             "steps is 0; allowed",
-            "no kind that tiny was trained on",
+            "tiny was not trained on prompts like",
             "Field required",
             "lines has [2, 3]; allowed: [first, last], from 1 to 2",
             "which is empty",

@@ -154,7 +154,10 @@ def test_encyclopedia_without_a_prose_model_has_only_headings(page: Page, check_
 
 def test_questions_are_answered_by_a_trained_model(page: Page):
     page.goto("/encyclopedia")
+    topic = page.get_by_role("textbox", name="Topic")
+    expect(topic).to_be_visible()
     page.keyboard.press("/")
+    expect(topic).to_be_focused()
     page.keyboard.type("What is 12+5?")
     page.keyboard.press("Enter")
     answer = page.locator("section").filter(has=page.get_by_role("heading", name="Answer"))
