@@ -18,7 +18,7 @@ from rich.style import Style
 from rich.text import Text
 
 from sfumato.cli.output import count
-from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Result
+from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Result, results_of
 from sfumato.interrupts import Signals
 
 FRAME_S = 0.06
@@ -127,7 +127,7 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
     """
     signals = signals or Signals()
     views: dict[int, CanvasView] = {}
-    results: dict[int, Result] = {}
+    finished: list[Finished] = []
     frame: set[int] = set()
     drawn_at = 0.0
 
@@ -144,7 +144,7 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
             view = views.setdefault(event.variation, CanvasView())
             if isinstance(event, Finished):
                 view.finished = True
-                results[event.variation] = event.result
+                finished.append(event)
             elif isinstance(event, Committed):
                 draw()
                 view.commit(event.text)
@@ -160,7 +160,7 @@ def play(events: Iterator[Event], console: Console, signals: Signals | None = No
                     frame.add(event.variation)
         if signals.arrived is None:
             time.sleep(LAST_FRAME_S)
-    return [results[i] for i in sorted(results)]
+    return results_of(finished)
 
 
 def prefetch(events: Iterator[Event]) -> Iterator[Event]:

@@ -189,7 +189,8 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
             await asyncio.sleep(0.01)
         if serving.done():
             raise ConfigError(
-                f"cannot listen on {config.host}:{config.port}; allowed: a free port (--port 0 finds one)"
+                f"cannot listen on {config.host}:{config.port}; allowed: a free port (--port 0 finds one) on an "
+                "address of this machine"
             )
         address, port = server.servers[0].sockets[0].getsockname()[:2]
         url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"

@@ -22,7 +22,7 @@ from sfumato.models.model import Model, select_masked_attention
 from sfumato.spec import DEFAULT, GenerationSpec
 
 T_MIN = 1e-5
-# Positions whose logits are computed together, on canvases and elsewhere.
+# Positions of canvases in a forward, and positions whose logits are computed together.
 _POSITIONS, _AT_ONCE = 2048, 256
 
 

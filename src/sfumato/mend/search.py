@@ -181,14 +181,12 @@ class Search:
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
             if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
                 continue
-            if node.parses:
-                cost = node.cost - score
-            else:
-                lost = 0 if isinstance(edit, Gap) else _num_lost_words(texts, edit)
-                cost = node.cost + math.log1p(math.exp(min(-score, 700.0))) + LOST_WORD * lost
+            cost = node.cost + (-score if node.parses else math.log1p(math.exp(min(-score, 700.0))))
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
+                if not node.parses:
+                    cost += LOST_WORD * _num_lost_words(texts, edit)
                 self._push(queue, node, cost, edit)
             kept += 1
             if kept == self.config.children:
