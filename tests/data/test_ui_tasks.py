@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from random import Random
 
 from sfumato.data.apps.commands import draw_command
-from sfumato.data.apps.domains import NUM_HELD_OUT, domains
+from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
 from sfumato.data.apps.intents import ON_ONE, ON_STATE, Draft, says
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import copied, distort, plain, templates, texts, word
@@ -53,6 +54,17 @@ def test_training_has_no_held_out_domain():
     for task in (SCREEN, EDIT):
         assert not any(pattern.search(task.generate(seed).prompt) for seed in range(500))
     assert any(pattern.search(TASKS["ui_screen_domains"].generate(seed).prompt) for seed in range(20))
+
+
+def test_made_up_domains_use_no_word_of_a_held_out_domain():
+    def stems(found: Iterable[Domain]) -> set[str]:
+        text = " ".join(" ".join((each.topic, *each.tasks, *each.things, each.number, each.state)) for each in found)
+        return {word.casefold().removesuffix("s") for word in re.findall(r"\w+", text)}
+
+    held = stems(domains()[-NUM_HELD_OUT:]) - stems(domains()[:-NUM_HELD_OUT])
+    assert len(held) > 100
+    assert not held & {word.removesuffix("s") for part in words()[:3] for word in part}
+    assert len(stems(coin_domain(Random(seed)) for seed in range(300))) > 1500
 
 
 def test_unknown_domain_fields_are_named():

@@ -28,6 +28,10 @@ from sfumato.errors import RequestError, unknown
 MAX_DEPTH = 4
 """Maximum levels below the page."""
 MAX_SLOTS = 26 + 26 * 26
+MAX_TEXT = 32
+"""Maximum characters of a component's text."""
+MAX_CELL = 16
+"""Maximum characters of a cell."""
 # Kind names have at least three letters, so none can be read as a slot id.
 _LINE = re.compile(r"( *)(?:([a-z]{1,2}) )?([a-z]{3,})((?: [a-z0-9]+)*)(?:: (.+))?")
 _NUMBER = re.compile(r"0|[1-9]\d*")
@@ -145,7 +149,7 @@ class Component:
             )
         for string, name in [(self.text, "label"), *((cell, "cell") for cell in self.cells)]:
             if (string and not _string_pattern(name).fullmatch(string)) or (name == "cell" and not string):
-                longest = 32 if name == "label" else 16
+                longest = MAX_TEXT if name == "label" else MAX_CELL
                 raise RequestError(
                     f"{where} has the string {string!r}; allowed: 1 to {longest} characters without |, line ends, and "
                     "spaces at the ends or side by side"

@@ -288,7 +288,7 @@ class Draft:
         holder = self._only("list", "table")
         kind = holder.children[0].kind
         text = self._new_text(kind)
-        cells = " | ".join([capitalize(text)[:16].strip(), *("-" for _ in holder.cells[1:])])
+        cells = " | ".join([capitalize(text), *("-" for _ in holder.cells[1:])])
         line = f"record: {cells}" if kind == "record" else f"{kind}: {capitalize(text)}"
         slots = {"text": copied(text), "noun": self._random.choice(nouns(kind))}
         return f"add {end} {holder.id} {line}", slots, kind

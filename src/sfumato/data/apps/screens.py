@@ -6,11 +6,21 @@ first items; for held-out domains, the sentence names all items.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, capitalize, coin_name, coin_task, coin_thing, domains
+from sfumato.data.apps.domains import (
+    NUM_HELD_OUT,
+    Coin,
+    Domain,
+    capitalize,
+    coin_domain,
+    coin_name,
+    coin_several,
+    coin_task,
+    coin_thing,
+    domains,
+)
 from sfumato.data.apps.speech import copied, plain, templates, texts, word
 
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
@@ -41,7 +51,7 @@ _DEFAULT_TITLES = {
     "todo": "To-do list", "list": "List", "table": "Table", "form": "Form", "tabs": "Tabs", "cards": "Cards",
     "mix": "Page",
 }  # fmt: skip
-Coin = Callable[[Random], str]
+_KNOWN_SHARE = 0.5
 _WEIGHTS = {"todo": 6, "list": 4, "table": 4, "form": 4, "tabs": 2, "cards": 3, "mix": 6, "nonsense": 1}
 
 
@@ -58,8 +68,10 @@ def number_word(count: int, random: Random) -> str:
 
 
 def draw_domain(random: Random, *, held_out: bool) -> Domain:
-    """One of the training domains, or a held-out one."""
-    return random.choice(domains()[-NUM_HELD_OUT:] if held_out else domains()[:-NUM_HELD_OUT])
+    """A domain of training, known or made up, or a held-out one."""
+    if held_out:
+        return random.choice(domains()[-NUM_HELD_OUT:])
+    return random.choice(domains()[:-NUM_HELD_OUT]) if random.random() < _KNOWN_SHARE else coin_domain(random)
 
 
 def draw_screen(
@@ -70,16 +82,15 @@ def draw_screen(
     kind = random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))[0]
     if kind == "nonsense" and unseen_domain:
         kind = "mix"
-    draft = _Draft(random, domain, kind, unseen_wording, unseen_domain)
+    draft = _Draft(random, domain, kind, unseen_wording)
     return draft.nonsense() if kind == "nonsense" else draft.screen()
 
 
 class _Draft:
     """A screen under construction."""
 
-    def __init__(self, random: Random, domain: Domain, kind: str, unseen_wording: bool, unseen_domain: bool) -> None:
-        self.random, self.domain, self.kind = random, domain, kind
-        self.unseen_wording, self.unseen_domain = unseen_wording, unseen_domain
+    def __init__(self, random: Random, domain: Domain, kind: str, unseen_wording: bool) -> None:
+        self.random, self.domain, self.kind, self.unseen_wording = random, domain, kind, unseen_wording
         self.choices: tuple[str, ...] = ()
         self.title = _DEFAULT_TITLES.get(kind, "")
 
@@ -122,7 +133,7 @@ class _Draft:
             self.title = capitalize(name)
             called = random.choice(("called", "named", "titled"))
             return f" {called} {copied(self.title if random.random() < 0.7 else name)}"
-        if form < 0.85 or self.unseen_domain:
+        if form < 0.85 or not self.domain.known:
             self.title = capitalize(self.domain.topic)
             return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(self.domain.topic)}"
         return ""
@@ -130,15 +141,15 @@ class _Draft:
     def _contents(self, known: tuple[str, ...], coin: Coin, low: int, high: int) -> tuple[list[str], bool]:
         """Names to show on a screen, and whether the sentence must include them."""
         count = min(self.random.randint(low, high), len(known))
-        if self.title == capitalize(self.domain.topic) and not self.unseen_domain and self.random.random() < 0.5:
+        if self.domain.known and self.title == capitalize(self.domain.topic) and self.random.random() < 0.5:
             self.choices = tuple(map(capitalize, known))
             return list(known[:count]), False
         return self._draw_names(known, coin, min(count, 6)), True
 
     def _draw_names(self, known: tuple[str, ...], coin: Coin, count: int) -> list[str]:
-        if self.unseen_domain or self.random.random() < 0.4:
+        if not self.domain.known or self.random.random() < 0.4:
             return self.random.sample(known, count)
-        return list(dict.fromkeys(coin(self.random) for _ in range(count)))
+        return list(coin_several(coin, count, self.random))
 
     def _draw_things(self, low: int, high: int) -> list[str]:
         return self._draw_names(self.domain.things, coin_thing, self.random.randint(low, high))
@@ -193,17 +204,16 @@ class _Draft:
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))
         filling = self._filling(names, named, random.choice(("rows", "entries", "lines")))
         wording = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
-        cells = [capitalize(name)[:16].strip() for name in names]
         body = [
             " table: " + " | ".join(["Name", *map(capitalize, columns)]),
-            *("  record: " + " | ".join([cell, *("-" for _ in columns)]) for cell in cells),
+            *("  record: " + " | ".join([capitalize(name), *("-" for _ in columns)]) for name in names),
         ]
         return body, {"filling": filling, "columns": wording}
 
     def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         known = self.domain.fields
-        if not self.unseen_domain:
+        if self.domain.known:
             known += ("Name", "Email", "Phone", "Password", "City", "Comment")
         names = random.sample(list(dict.fromkeys(known)), random.randint(2, 4))
         required = random.random() < 0.2
