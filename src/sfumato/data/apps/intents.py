@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from random import Random
 
 from sfumato.data.apps.domains import Domain, capitalize, coin_name, coin_task, coin_thing
@@ -61,7 +62,32 @@ def refer(page: Component, component: Component, random: Random) -> str | None:
     if label and of_kind[label.casefold()] == 1 and component.kind not in _ENTRIES:
         forms += [f"the {noun} {copied(label)}", f"the {copied(label)} {noun}", f"{noun} {copied(label)}"] * 2
     forms += _by_position(page, component, same, noun)
+    forms += _by_word(everything, component, noun, random)
     return random.choice(forms) if forms else None
+
+
+def _by_word(everything: list[Component], component: Component, noun: str, random: Random) -> list[str]:
+    """References by a word that no other component has: "the books" for "Pack the books"."""
+    used = Counter(word for each in everything for word in set(says(each).casefold().split()))
+    words = says(component).casefold().split()
+    if component.kind == "checkbox":
+        words = words[1:] or words
+    found = [word for word in words if used[word] == 1 and len(word) > 2 and word.isalpha() and word not in _said()]
+    if not found:
+        return []
+    word = copied(random.choice(found))
+    if component.kind in _ENTRIES:
+        return [f"the {word}", f"the {word}", f"the {word} one", f"the one with {word}", f"the {word} {noun}"]
+    return [f"the {word} {noun}", f"the {noun} with {word}"]
+
+
+@cache
+def _said() -> frozenset[str]:
+    """Words that mean something by themselves, so that they do not tell a component by its text."""
+    kinds_said = [name for names in (*texts()["nouns"].values(), *texts()["parts"].values()) for name in names]
+    phrases = [phrase for phrases in texts()["phrases"].values() for phrase in phrases]
+    small = "and for from the this that with two three some one every all last again today"
+    return frozenset(" ".join([*kinds_said, *phrases, *COLORS, *_ORDINALS, small]).split())
 
 
 def _by_position(page: Component, component: Component, same: list[Component], noun: str) -> list[str]:
@@ -418,7 +444,8 @@ class Draft:
         if self._random.random() < 0.5 and absent:
             ref = f"the {self._random.choice(nouns(self._random.choice(absent)))}"
         else:
-            ref = copied(self._new_text(self._random.choice(("item", "checkbox"))))
+            kind = self._random.choice(("item", "item", "checkbox"))
+            ref = "the " * (kind == "item" and self._random.random() < 0.5) + copied(self._new_text(kind))
         return "refuse: not on this screen", {"ref": ref, "color": self._color()}, ""
 
     def ambiguous(self) -> Meaning:

@@ -6,6 +6,7 @@ first items; for held-out domains, the sentence names all items.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -52,6 +53,10 @@ _DEFAULT_TITLES = {
     "mix": "Page",
 }  # fmt: skip
 _KNOWN_SHARE = 0.5
+_BARE_SHARE = 0.15
+"""Share of sentences that do not say what is on the screen: "a to-do list for the garden", "a contact form"."""
+_NUM_UNASKED = 4
+_ADDING = [" row", "  input: New item", "  button: Add"]
 _WEIGHTS = {"todo": 6, "list": 4, "table": 4, "form": 4, "tabs": 2, "cards": 3, "mix": 6, "nonsense": 1}
 
 
@@ -93,11 +98,13 @@ class _Draft:
         self.random, self.domain, self.kind, self.unseen_wording = random, domain, kind, unseen_wording
         self.choices: tuple[str, ...] = ()
         self.title = _DEFAULT_TITLES.get(kind, "")
+        self.prefix = ""
 
     def _sentence(self, **marked: str) -> str:
         """A sentence asking for a screen of this kind; its slots already contain marks."""
-        template = self.random.choice(templates(texts()["screens"][self.kind], held_out=self.unseen_wording))
-        for name, value in marked.items():
+        lines = templates(texts()["screens"][self.kind], held_out=self.unseen_wording)
+        template = self.random.choice([line for line in lines if ("{prefix}" in line) == bool(self.prefix)])
+        for name, value in (marked | {"prefix": copied(self.prefix)}).items():
             template = template.replace(f"{{{name}}}", value)
         return word(template, self.random)
 
@@ -133,18 +140,38 @@ class _Draft:
             self.title = capitalize(name)
             called = random.choice(("called", "named", "titled"))
             return f" {called} {copied(self.title if random.random() < 0.7 else name)}"
+        plain_topic = re.sub("^(an?|the) ", "", self.domain.topic)
+        if form < 0.4 and not self.unseen_wording:
+            self.title = capitalize(plain_topic)
+            if random.random() < 0.5:
+                return f" {random.choice(('for my', 'for our', 'of', 'of my', 'about my'))} {copied(plain_topic)}"
+            self.prefix = plain_topic
+            return ""
         if form < 0.85 or not self.domain.known:
             self.title = capitalize(self.domain.topic)
             return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(self.domain.topic)}"
         return ""
 
-    def _contents(self, known: tuple[str, ...], coin: Coin, low: int, high: int) -> tuple[list[str], bool]:
-        """Names to show on a screen, and whether the sentence must include them."""
-        count = min(self.random.randint(low, high), len(known))
-        if self.domain.known and self.title == capitalize(self.domain.topic) and self.random.random() < 0.5:
+    def _contents(
+        self, known: tuple[str, ...], coin: Coin, low: int, high: int, noun: str
+    ) -> tuple[list[str], bool, str]:
+        """Names to show on a screen, whether the sentence includes them, and what it says of them.
+
+        A sentence that says nothing gets some names of a known domain, and none of another.
+        """
+        random = self.random
+        count = min(random.randint(low, high), len(known))
+        bare = random.random() < _BARE_SHARE
+        on_topic = self.title.casefold() in self.domain.topic.casefold()
+        if self.domain.known and on_topic and (bare or random.random() < 0.5):
             self.choices = tuple(map(capitalize, known))
-            return list(known[:count]), False
-        return self._draw_names(known, coin, min(count, 6)), True
+            names = list(known[: _NUM_UNASKED if bare else count])
+            return names, False, "" if bare else f" with {number_word(count, random)} {noun}"
+        if bare:
+            return [], False, ""
+        names = self._draw_names(known, coin, min(count, 6))
+        joint = random.choice((": ", " with ", f" with the {noun} ", " containing ", " like ", ", "))
+        return names, True, joint + enumerate_names(names, random)
 
     def _draw_names(self, known: tuple[str, ...], coin: Coin, count: int) -> list[str]:
         if not self.domain.known or self.random.random() < 0.4:
@@ -154,19 +181,13 @@ class _Draft:
     def _draw_things(self, low: int, high: int) -> list[str]:
         return self._draw_names(self.domain.things, coin_thing, self.random.randint(low, high))
 
-    def _filling(self, names: list[str], named: bool, noun: str) -> str:
-        random = self.random
-        if named:
-            joint = random.choice((": ", " with ", f" with the {noun} ", " containing "))
-            return joint + enumerate_names(names, random)
-        return f" with {number_word(len(names), random)} {noun}"
-
     def _todo(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        names, named = self._contents(self.domain.tasks, coin_task, 2, 10)
+        noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
+        names, named, filling = self._contents(self.domain.tasks, coin_task, 2, 10, noun)
         done: set[int] = set()
         wording = ""
-        if random.random() < 0.6:
+        if filling and random.random() < 0.6:
             if named and random.random() < 0.5:
                 done = set(random.sample(range(len(names)), random.randint(1, min(2, len(names)))))
                 listed = enumerate_names([names[i] for i in sorted(done)], random)
@@ -181,28 +202,27 @@ class _Draft:
                     wording = wording.replace(", ", ", the first ", 1)
         body = [f"  checkbox{' on' * (i in done)}: {capitalize(name)}" for i, name in enumerate(names)]
         body.insert(0, " list")
-        if random.random() < 0.2:
+        if filling and random.random() < 0.2:
             wording += word(" and [a field to add more|an input for new ones|a way to add things]", random)
-            body += [" row", "  input: New item", "  button: Add"]
-        noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
-        return body, {"filling": self._filling(names, named, noun), "done": wording}
+            body += _ADDING
+        return body if names else [*body, *_ADDING], {"filling": filling, "done": wording}
 
     def _list(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        names, named = self._contents(self.domain.things, coin_thing, 2, 8)
+        noun = random.choice(("items", "entries", "things"))
+        names, _, filling = self._contents(self.domain.things, coin_thing, 2, 8, noun)
         numbered = random.random() < 0.25
-        filling = self._filling(names, named, random.choice(("items", "entries", "things")))
         filling += random.choice((", numbered", " and numbers", ", with numbers")) * numbered
         body = [f" list{' numbered' * numbered}", *(f"  item: {capitalize(name)}" for name in names)]
-        return body, {"filling": filling}
+        return body if names else [*body, *_ADDING], {"filling": filling}
 
     def _table(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        names, named = self._contents(self.domain.things, coin_thing, 2, 6)
+        noun = random.choice(("rows", "entries", "lines"))
+        names, _, filling = self._contents(self.domain.things, coin_thing, 2, 6, noun)
         known = ["price", "date", "status", "owner", "notes", "priority", "amount", "place"]
         known += [self.domain.number.lower(), self.domain.state.lower()]
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))
-        filling = self._filling(names, named, random.choice(("rows", "entries", "lines")))
         wording = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
         body = [
             " table: " + " | ".join(["Name", *map(capitalize, columns)]),
@@ -212,6 +232,8 @@ class _Draft:
 
     def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
+        if not self.unseen_wording and random.random() < _BARE_SHARE:
+            return self._usual_form()
         known = self.domain.fields
         if self.domain.known:
             known += ("Name", "Email", "Phone", "Password", "City", "Comment")
@@ -226,6 +248,13 @@ class _Draft:
         body = [f" input{input_type(name)}{' required' * required}: {name}" for name in names]
         listed = enumerate_names([name.lower() if name != label else name for name in names], random)
         return [*body, f" button: {label}"], {"names": listed, "button": wording}
+
+    def _usual_form(self) -> tuple[list[str], dict[str, str]]:
+        """A form that everybody knows, so that the sentence does not name its fields."""
+        self.kind, self.prefix = "usual_form", self.random.choice(list(texts()["forms"]))
+        self.title = capitalize(self.prefix)
+        *names, label = texts()["forms"][self.prefix]
+        return [*(f" input{input_type(name)}: {name}" for name in names), f" button: {label}"], {}
 
     def _tabs(self) -> tuple[list[str], dict[str, str]]:
         names = self._draw_things(2, 4)
@@ -246,9 +275,10 @@ class _Draft:
 
     def _mix(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        parts = [self._part() for _ in range(random.randint(2, 5))]
-        wording = [text for text, _ in parts]
-        return [f" {line}" for _, line in parts], {"parts": " and ".join([", ".join(wording[:-1]), wording[-1]])}
+        parts = [self._part() for _ in range(random.randint(1, 5))]
+        *wording, last = [text for text, _ in parts]
+        listed = f"{', '.join(wording)} and {last}" if wording else last
+        return [f" {line}" for _, line in parts], {"parts": listed}
 
     def _part(self) -> tuple[str, str]:
         random = self.random
@@ -275,7 +305,8 @@ class _Draft:
             options = [coin_name(random) for _ in range(random.randint(2, 3))]
             cells, at = "".join(f" | {option}" for option in options), " between " + enumerate_names(options, random)
         article = "an" if (adjective or noun)[0] in "aeiou" else "a"
-        joint = random.choice((" ", " ", " called ", " for " if kind not in ("text", "header") else " saying "))
+        joints = {"text": (" saying ", " that says "), "header": (" saying ",), "button": (" that says ", " for ")}
+        joint = random.choice((" ", " ", " called ", " labelled ", *joints.get(kind, (" for ", " of "))))
         line = " ".join([kind, *words]) + f": {capitalize(name)}{cells}"
         return " ".join(f"{article} {adjective} {noun}{joint}{label}{at}".split()), line
 
