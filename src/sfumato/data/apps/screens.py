@@ -232,7 +232,7 @@ class _Draft:
 
     def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        if not self.unseen_wording and random.random() < _BARE_SHARE:
+        if random.random() < _BARE_SHARE:
             return self._usual_form()
         known = self.domain.fields
         if self.domain.known:
