@@ -155,7 +155,8 @@ def test_commands_change_only_named_slots():
         page = parse(item.prompt.rpartition("\n> ")[0])
         before, after = page.walk(), execute(page, item.response).walk()
         changed = {one.id for one, other in zip(before, after, strict=True) if line_of(one) != line_of(other)}
-        assert changed == {slot for line in lines if line for slot in line[1].split(",")}
+        assert changed
+        assert changed <= {slot for line in lines if line for slot in line[1].split(",")}
         num_seen += 1
     assert num_seen > 50
 
