@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable
 from random import Random
 
+import pytest
+
 from sfumato.data.apps.commands import draw_command
 from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
-from sfumato.data.apps.intents import ON_ONE, ON_STATE, Draft, says
+from sfumato.data.apps.intents import ON_CELL, ON_ONE, ON_STATE, Draft
+from sfumato.data.apps.references import says
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import copied, distort, plain, templates, texts, word
-from sfumato.data.tasks import TASKS, Item
+from sfumato.data.tasks import TASKS, Item, items
 from sfumato.ui import REFUSALS, execute, parse, to_text
 from sfumato.ui.tree import kinds
 
@@ -130,7 +133,7 @@ def test_typos_spare_copied_text():
 
 def test_every_intent_has_wordings():
     methods = {name for name in vars(Draft) if not name.startswith("_")}
-    assert {*methods, *ON_ONE, *ON_STATE} == texts()["commands"].keys()
+    assert {*methods, *ON_ONE, *ON_STATE, *ON_CELL} == texts()["commands"].keys()
 
 
 def test_a_sentence_with_several_commands_is_about_as_many_components():
@@ -163,3 +166,11 @@ def test_phrases_are_found_by_text_position_and_kind():
             positions += "first" in phrase and component.kind in ("item", "checkbox", "record")
     assert texts_seen > 60
     assert positions > 5
+
+
+@pytest.mark.parametrize(("name", "count"), [("ui_screen_written", 50), ("ui_edit_written", 150)])
+def test_written_items_are_right_by_their_own_task(name: str, count: int):
+    task = TASKS[name]
+    found = items(task, "test", seed=0, count=1000)
+    assert len(found) == count
+    assert all(task.check(item, item.response) for item in found)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from random import Random
 
 from sfumato.data.apps.domains import Domain
-from sfumato.data.apps.intents import Draft, holder_of, refer
+from sfumato.data.apps.intents import Draft
+from sfumato.data.apps.references import holder_of, refer
 from sfumato.data.apps.screens import draw_domain, draw_screen
 from sfumato.data.apps.speech import plain, templates, texts, word
 from sfumato.errors import RequestError
@@ -22,10 +24,26 @@ _WEIGHTS = {
     "missing": 1.5, "column": 2,
 }  # fmt: skip
 _TOGETHER = (
-    "delete", "check", "uncheck", "hide", "show", "mark", "disable", "require", "color", "uncolor", "rename", "size",
-    "align", "value", "chart", "cell", "copy", "move",
+    "delete", "check", "uncheck", "hide", "show", "mark", "unmark", "disable", "require", "color", "uncolor", "rename",
+    "size", "align", "value", "chart", "cell", "copy", "move", "bold",
 )  # fmt: skip
 """Intents about one component, of which a sentence may combine several."""
+_UNDOES = {
+    "uncheck": "check", "uncheck_did": "check", "uncolor": "color", "show": "hide", "unmark": "mark",
+    "enable": "disable", "free": "require", "unbold": "bold", "unsize": "size", "unalign": "align", "bars": "chart",
+    "unnumber": "number",
+}  # fmt: skip
+"""Intents that need a page to which another was applied."""
+_EARLIER = (
+    "check", "color", "hide", "mark", "mark", "add", "delete", "move", "swap", "add_part", "add_part",
+    "add_part_beside", "sort", "disable", "copy", "size", "align", "require", "bold",
+)  # fmt: skip
+"""Intents that may have been applied to a page before."""
+_SECOND_SHARE = 0.2
+"""Share of pages with a second screen below the first."""
+_FILLED_SHARE = 0.5
+"""Share of tabs and cards that contain something."""
+_MAX_LINES = 16
 _MAX_TOGETHER = 6
 _MAX_REFERENCES = 8
 _MAX_TRIES = 60
@@ -56,17 +74,40 @@ def _fill_table(page: Component, domain: Domain, random: Random) -> Component:
     return page
 
 
-def draw_page(random: Random, domain: Domain, *, unseen_domain: bool) -> Component:
-    """A page that was created and edited, so that its slots are not in the order of their ids."""
+def _draw_lines(random: Random, domain: Domain, *, unseen_domain: bool) -> list[str]:
+    """The lines of a page: a screen, or two, with something in its tabs and cards."""
+
+    def draw(min_lines: int) -> list[str]:
+        while True:
+            lines = draw_screen(random, unseen_domain=unseen_domain, domain=domain).lines
+            if len(lines) > min_lines:
+                return lines
+
+    lines = draw(3)
+    if random.random() < _SECOND_SHARE:
+        lines += draw(3)[1:]
+    found = list[str]()
+    for line in lines:
+        found.append(line)
+        if re.match("  (tab|card)", line) and random.random() < _FILLED_SHARE:
+            inside = draw(2)[2:][: random.randint(1, 4)]
+            if not re.search("^ *(row|tabs|tab|card)", "\n".join(inside), re.MULTILINE):
+                found += [f"  {each}" for each in inside]
+    return found if len(found) <= _MAX_LINES else lines[:_MAX_LINES]
+
+
+def draw_page(random: Random, domain: Domain, *, unseen_domain: bool, last: str | None = None) -> Component:
+    """A page that was created and edited, so that its slots are not in the order of their ids; `last` is the intent of
+    the last edit."""
     while True:
-        screen = draw_screen(random, unseen_domain=unseen_domain, domain=domain)
-        if len(screen.lines) > 3:
+        try:
+            page = parse("\n".join(_draw_lines(random, domain, unseen_domain=unseen_domain)))
             break
-    page = _fill_table(parse("\n".join(screen.lines)), domain, random)
-    for _ in range(random.choice((0, 0, 1, 1, 2, 3))):
-        intent = random.choice(
-            ("check", "color", "hide", "mark", "add", "delete", "move", "swap", "add_part", "sort", "disable", "copy")
-        )
+        except RequestError:
+            continue
+    page = _fill_table(page, domain, random)
+    intents = random.choices(_EARLIER, k=random.choice((0, 0, 1, 1, 2, 3)))
+    for intent in [*intents, last] if last else intents:
         try:
             program, _, _ = Draft(random, page, domain)(intent)
             page = execute(page, program)
@@ -87,7 +128,7 @@ def draw_command(
         intent = random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
         # Few pages have tables and checkboxes: draw another page rather than another intent.
         for _ in range(_MAX_TRIES):
-            page = draw_page(random, domain, unseen_domain=unseen_domain)
+            page = draw_page(random, domain, unseen_domain=unseen_domain, last=_UNDOES.get(intent))
             command = _command(random, page, domain, intent, unseen_wording)
             if command is not None:
                 return command

@@ -69,6 +69,13 @@ def words() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(line.split()) for line in _lines("words.txt"))
 
 
+@cache
+def verbs() -> frozenset[str]:
+    """Verbs with which tasks begin."""
+    known = (task.split()[0] for domain in domains()[:-NUM_HELD_OUT] for task in domain.tasks)
+    return frozenset((*words()[1], *known))
+
+
 def _noun(random: Random) -> str:
     return random.choice(words()[0])
 
@@ -139,6 +146,13 @@ def coin_domain(random: Random) -> Domain:
         fields=labels[2:],
         known=False,
     )
+
+
+def draw_value(domain: Domain, random: Random) -> str:
+    """What may be in a cell: a number, a state or a name."""
+    if random.random() < 0.5:
+        return str(random.randint(0, 200))
+    return random.choice((*domain.states, coin_name(random)))
 
 
 def capitalize(text: str) -> str:

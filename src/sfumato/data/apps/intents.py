@@ -1,25 +1,21 @@
-"""Changes to a screen: a program for each intent, and the words that fill its templates.
-
-People refer to components by text, kind and position.
-"""
+"""Changes to a screen: a program for each intent, and the words that fill its templates."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 from random import Random
 
-from sfumato.data.apps.domains import Domain, capitalize, coin_name, coin_task, coin_thing
+from sfumato.data.apps.domains import Domain, capitalize, coin_name, coin_task, coin_thing, draw_value, verbs
+from sfumato.data.apps.references import ENTRIES, holder_of, nouns, refer, says
 from sfumato.data.apps.screens import COLORED, COLORS, enumerate_names, input_type
-from sfumato.data.apps.speech import copied, plain, texts
+from sfumato.data.apps.speech import conjugate, copied, plain, texts
 from sfumato.errors import RequestError
 from sfumato.ui import Component
 from sfumato.ui.tree import kinds
 
 _MAX_TRIES = 60
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_ENTRIES = ("checkbox", "item", "record")
+_PARTS = ("button", "input", "text", "checkbox", "header", "progress", "slider", "badge", "image", "chart", "select")
 # A program, the words that fill its templates, and the component kind.
 Meaning = tuple[str, dict[str, str], str]
 Condition = Callable[[Component], bool]
@@ -27,86 +23,6 @@ Condition = Callable[[Component], bool]
 
 class NothingToDoError(RequestError):
     """The page has nothing that an intent could apply to."""
-
-
-def holder_of(page: Component, component: Component) -> Component:
-    """A component's parent; the page is its own."""
-    return next((each for each in page.walk() if any(child is component for child in each.children)), page)
-
-
-def says(component: Component) -> str:
-    """A component's identifying text: its text, or a record's first cell."""
-    return component.text or (component.cells[0] if component.kind == "record" else "")
-
-
-def nouns(kind: str) -> list[str]:
-    """Names of a component kind."""
-    found: list[str] = texts()["nouns"].get(kind) or texts()["parts"].get(kind, [kind])
-    return found
-
-
-def refer(page: Component, component: Component, random: Random) -> str | None:
-    """A phrase that identifies exactly one component, with copied words marked; None if there is none."""
-    everything = list(page.walk())
-    same = [each for each in everything if each.kind == component.kind]
-    noun = random.choice(nouns(component.kind))
-    label = says(component)
-    forms: list[str] = []
-    if len(same) == 1 and component.kind not in _ENTRIES:
-        forms += [f"the {noun}"] * 4
-    labels = Counter(says(each).casefold() for each in everything if each.kind != "page")
-    of_kind = Counter(says(each).casefold() for each in same)
-    if label and labels[label.casefold()] == 1:
-        shown = label.lower() if random.random() < 0.4 else label
-        forms += [copied(shown)] * 3 + [f'"{copied(label)}"']
-    if label and of_kind[label.casefold()] == 1 and component.kind not in _ENTRIES:
-        forms += [f"the {noun} {copied(label)}", f"the {copied(label)} {noun}", f"{noun} {copied(label)}"] * 2
-    forms += _by_position(page, component, same, noun)
-    forms += _by_word(everything, component, noun, random)
-    return random.choice(forms) if forms else None
-
-
-def _by_word(everything: list[Component], component: Component, noun: str, random: Random) -> list[str]:
-    """References by a word that no other component has: "the books" for "Pack the books"."""
-    used = Counter(word for each in everything for word in set(says(each).casefold().split()))
-    words = says(component).casefold().split()
-    if component.kind == "checkbox":
-        words = words[1:] or words
-    found = [word for word in words if used[word] == 1 and len(word) > 2 and word.isalpha() and word not in _said()]
-    if not found:
-        return []
-    word = copied(random.choice(found))
-    if component.kind in _ENTRIES:
-        return [f"the {word}", f"the {word}", f"the {word} one", f"the one with {word}", f"the {word} {noun}"]
-    return [f"the {word} {noun}", f"the {noun} with {word}"]
-
-
-@cache
-def _said() -> frozenset[str]:
-    """Words that mean something by themselves, so that they do not tell a component by its text."""
-    kinds_said = [name for names in (*texts()["nouns"].values(), *texts()["parts"].values()) for name in names]
-    phrases = [phrase for phrases in texts()["phrases"].values() for phrase in phrases]
-    small = "and for from the this that with two three some one every all last again today"
-    return frozenset(" ".join([*kinds_said, *phrases, *COLORS, *_ORDINALS, small]).split())
-
-
-def _by_position(page: Component, component: Component, same: list[Component], noun: str) -> list[str]:
-    inside = component.kind in _ENTRIES
-    holder = holder_of(page, component)
-    group = list(holder.children) if inside and holder.kind in ("list", "table") else same
-    holders = {holder_of(page, each).id for each in page.walk() if each.kind in _ENTRIES}
-    if len(group) < 2 or (inside and (len(holders) > 1 or len({each.kind for each in group}) > 1)):
-        return []
-    index = next(i for i, each in enumerate(group) if each is component)
-    forms = [f"number {index + 1}", f"{noun} {index + 1}", f"{noun} number {index + 1}"] if inside else []
-    if index < len(_ORDINALS):
-        ordinal = _ORDINALS[index]
-        forms += [f"the {ordinal} {noun}"] * 3 + [f"the {ordinal}", f"the {ordinal} one"] * inside
-    if index == len(group) - 1:
-        forms += [f"the last {noun}"] * 2 + ["the last", "the last one", "the bottom one"] * inside
-    if index == len(group) - 2 and inside:
-        forms += [f"the second to last {noun}"]
-    return forms
 
 
 def _is(*names: str) -> Condition:
@@ -133,8 +49,16 @@ ON_ONE: dict[str, tuple[str, Condition]] = {
     "hide": ("set {} hidden", lambda component: not component.get("hidden") and component.kind != "tab"),
     "show": ("clear {} hidden", _has("hidden")),
     "mark": ("set {} marked", _takes("marked")),
+    "unmark": ("clear {} marked", _has("marked")),
     "disable": ("set {} disabled", _takes("disabled")),
+    "enable": ("clear {} disabled", _has("disabled")),
     "require": ("set {} required", _takes("required")),
+    "free": ("clear {} required", _has("required")),
+    "bold": ("set {} bold", _takes("bold")),
+    "unbold": ("clear {} bold", _has("bold")),
+    "unsize": ("clear {} size", _has("size")),
+    "unalign": ("clear {} align", _has("align")),
+    "bars": ("clear {} type", lambda component: component.kind == "chart" and component.get("type") is not None),
     "copy": ("copy {}", _is("checkbox", "item", "record", "button", "card", "input")),
 }
 """Intents about one component: their programs, and the kinds they apply to."""
@@ -144,7 +68,9 @@ ON_STATE = {
     "only_state": "only {}",
     "mark_state": "set {} marked",
 }
-"""Intents about all ticked, or all unticked, checkboxes."""
+"""Intents about all ticked or marked entries, or all others."""
+ON_CELL = {"only_cell": "only {}", "delete_cell": "del {}", "mark_cell": "set {} marked"}
+"""Intents about the records with some cell."""
 
 
 class Draft:
@@ -165,8 +91,11 @@ class Draft:
             component, ref = self._pick(allowed)
             return program.format(component.id), {"ref": ref}, component.kind
         if intent in ON_STATE:
-            _, target, state = self._checked()
-            return ON_STATE[intent].format(target), {"state": state}, "checkbox"
+            holder, target, state = self._entries()
+            return ON_STATE[intent].format(target), {"state": state}, holder.children[0].kind
+        if intent in ON_CELL:
+            target, slots = self._records()
+            return ON_CELL[intent].format(target), slots, "table"
         meaning: Meaning = getattr(self, intent)()
         return meaning
 
@@ -220,18 +149,28 @@ class Draft:
                 return text
         raise NothingToDoError
 
-    def _checked(self) -> tuple[Component, str, str]:
-        """The list of checkboxes, a selector of some of them, and their name."""
-        holder = self._only("list")
-        sign, state = self._random.choice((("+", "on"), ("-", "off")))
-        if not all(map(_is("checkbox"), holder.children)) or all(
-            _is_open(box) == (sign == "+") for box in holder.children
-        ):
+    def _entries(self) -> tuple[Component, str, str]:
+        """A list or table, a selector of entries that are ticked or marked, or are not, and their name."""
+        holder = self._only("list", "table")
+        sign, name = self._random.choice("+-"), self._random.choice(("on", "on", "marked"))
+        having = [child.get(name) is not None for child in holder.children]
+        able = all(name in kinds()[child.kind].properties for child in holder.children)
+        if not able or (sign == "+") not in having or (name == "marked" and not any(having)):
             raise NothingToDoError
-        return holder, f"{holder.id}{sign}on", self._phrase(state)
+        return holder, f"{holder.id}{sign}{name}", self._phrase(f"{sign}{name}")
+
+    def _records(self) -> tuple[str, dict[str, str]]:
+        """A selector of records by a cell, and what is said of them."""
+        table = self._only("table", min_children=2)
+        index = self._random.randrange(1, len(table.cells)) if len(table.cells) > 1 else 0
+        cell = self._random.choice(table.children).cells[index]
+        if cell == "-":
+            raise NothingToDoError
+        column = table.cells[index]
+        return f"{table.id}[{column} | {cell}]", {"column": self._copied_name(column), "cell": copied(cell)}
 
     def delete_two(self) -> Meaning:
-        first, second, slots = self._pair(_is(*_ENTRIES))
+        first, second, slots = self._pair(_is(*ENTRIES))
         return f"del {first.id},{second.id}", slots, first.kind
 
     def delete_all(self) -> Meaning:
@@ -258,9 +197,11 @@ class Draft:
         return f"set {component.id} {color}", {"ref": ref, "color": color}, component.kind
 
     def color_state(self) -> Meaning:
-        _, target, state = self._checked()
+        holder, target, state = self._entries()
         color = self._color()
-        return f"set {target} {color}", {"state": state, "color": color}, "checkbox"
+        if color not in kinds()[holder.children[0].kind].words:
+            raise NothingToDoError
+        return f"set {target} {color}", {"state": state, "color": color}, holder.children[0].kind
 
     def size(self) -> Meaning:
         component, ref = self._pick(_takes("size"))
@@ -281,18 +222,50 @@ class Draft:
         holder = self._only("list", "table")
         return f"clear {holder.id}* hidden", {}, holder.kind
 
-    def only_cell(self) -> Meaning:
-        table = self._only("table", min_children=2)
-        index = self._random.randrange(1, len(table.cells)) if len(table.cells) > 1 else 0
-        cell = self._random.choice(table.children).cells[index]
-        if cell == "-":
-            raise NothingToDoError
-        column = table.cells[index]
-        slots = {"column": self._copied_name(column), "cell": copied(cell)}
-        return f"only {table.id}[{column} | {cell}]", slots, "table"
-
     def number(self) -> Meaning:
         return f"set {self._only('list').id} numbered", {}, "list"
+
+    def unnumber(self) -> Meaning:
+        return f"clear {self._only('list').id} numbered", {}, "list"
+
+    def input_type(self) -> Meaning:
+        component, ref = self._pick(_is("input"))
+        found = self._random.choice([word for word, name in kinds()["input"].words.items() if name == "type"])
+        slots = {"ref": ref, "type": found, "a": "an" if found[0] in "aeiou" else "a"}
+        return f"set {component.id} {found}", slots, "input"
+
+    def open_tab(self) -> Meaning:
+        tab, ref = self._pick(lambda component: component.kind == "tab" and not component.get("on"))
+        opened = [f"clear {each.id} on\n" for each in holder_of(self._page, tab).children if each.get("on")]
+        return f"{''.join(opened)}set {tab.id} on", {"ref": ref}, "tab"
+
+    def check_did(self) -> Meaning:
+        """To say that a task was done: "I called the landlord", "the tickets are booked"."""
+        boxes = [each for each in self._slots if _is_open(each)]
+        box, slots = self._task(boxes)
+        return f"set {box.id} on", slots, "checkbox"
+
+    def uncheck_did(self) -> Meaning:
+        boxes = [each for each in self._slots if each.kind == "checkbox" and each.get("on")]
+        box, slots = self._task(boxes)
+        return f"clear {box.id} on", slots, "checkbox"
+
+    def _task(self, boxes: list[Component]) -> tuple[Component, dict[str, str]]:
+        """One of some checkboxes whose text begins with a verb, and that text in other forms."""
+        found = [each for each in boxes if each.text.split()[0].casefold() in verbs() and " " in each.text]
+        labels = [says(each).casefold() for each in self._slots]
+        found = [each for each in found if labels.count(each.text.casefold()) == 1]
+        if not found:
+            raise NothingToDoError
+        box = self._random.choice(found)
+        verb, _, rest = box.text.partition(" ")
+        verb = verb.casefold()
+        if rest.split()[0] not in ("the", "a", "my", "some", "every", "two") and self._random.random() < 0.5:
+            rest = f"the {rest}"
+        past, participle = conjugate(verb)
+        words = {"base": f"{verb} {rest}", "did": f"{past} {rest}", "object": rest, "participle": participle}
+        slots = {name: copied(text) for name, text in words.items()}
+        return box, slots | {"is": "are" if rest.endswith("s") else "is"}
 
     def value(self) -> Meaning:
         component, ref = self._pick(_takes("value"))
@@ -337,35 +310,82 @@ class Draft:
         program = f"add {side} {beside.id} {beside.kind}: {capitalize(text)}"
         return program, {"text": copied(text), "place": self._phrase(side), "ref": ref}, beside.kind
 
-    def add_part(self) -> Meaning:
-        random = self._random
-        kind = random.choice(("button", "input", "text", "checkbox", "header", "progress", "slider", "badge", "image"))
+    def _part(self, kind: str) -> tuple[str, dict[str, str]]:
+        """The line of a new component, and what is said of it."""
+        noun = self._random.choice(texts()["added"].get(kind) or nouns(kind))
+        if kind == "divider":
+            return kind, {"noun": f"a {noun}", "text": ""}
         text = self._new_text(kind)
-        color = self._color() if kind in COLORED and random.random() < 0.3 else ""
-        end = random.choice(("last", "last", "first"))
+        color = self._color() if kind in COLORED and self._random.random() < 0.3 else ""
         words = (input_type(text) if kind == "input" else "") + f" {color}" * bool(color)
-        noun = random.choice(texts()["added"].get(kind) or nouns(kind))
         named = plain(f"{color} {noun}")
-        slots = {
-            "noun": f"{'an' if named[0] in 'aeiou' else 'a'} {named}",
-            "text": copied(text),
-            "where": self._phrase(f"add {end}"),
-        }
-        return f"add {end} a {kind}{words}: {capitalize(text)}", slots, kind
+        slots = {"noun": f"{'an' if named[0] in 'aeiou' else 'a'} {named}", "text": copied(text)}
+        return f"{kind}{words}: {capitalize(text)}", slots
+
+    def add_part(self) -> Meaning:
+        holders = [each for each in self._slots if each.kind == "tabs" or any(map(_is("card"), each.children))]
+        if len(holders) == 1 and self._random.random() < 0.5:
+            holder, end, where = holders[0].id, "last", ""
+            kind = holders[0].children[0].kind
+        else:
+            holder, kind = "a", self._random.choice(_PARTS)
+            end = self._random.choice(("last", "last", "first"))
+            where = self._phrase(f"add {end}")
+        line, slots = self._part(kind)
+        return f"add {end} {holder} {line}", slots | {"where": where}, kind
+
+    def add_part_beside(self) -> Meaning:
+        kind, side = self._random.choice((*_PARTS, "divider")), self._random.choice(("before", "after"))
+        beside, ref = self._pick(
+            lambda each: each.kind not in ENTRIES and kind in kinds()[holder_of(self._page, each).kind].children
+        )
+        line, slots = self._part(kind)
+        return f"add {side} {beside.id} {line}", slots | {"place": self._phrase(side), "ref": ref}, kind
+
+    def add_to(self) -> Meaning:
+        """To add to one of several lists, named by its tab or by the header above it."""
+        found = []
+        for each in self._slots:
+            holder = holder_of(self._page, each)
+            above = holder.children[holder.children.index(each) - 1]
+            names = [one.text for one in (holder, above) if one.kind in ("tab", "header", "card")]
+            if each.kind == "list" and each.children and names:
+                found.append((each, names[0]))
+        if len({name for _, name in found}) < max(2, len(found)):
+            raise NothingToDoError
+        holder, name = self._random.choice(found)
+        kind = holder.children[0].kind
+        text = self._new_text(kind)
+        slots = {"text": copied(text), "section": self._copied_name(name)}
+        return f"add last {holder.id} {kind}: {capitalize(text)}", slots, kind
+
+    def add_row(self) -> Meaning:
+        table = self._only("table")
+        if len(table.cells) < 2:
+            raise NothingToDoError
+        first, values = self._new_text("record"), [draw_value(self._domain, self._random) for _ in table.cells[1:]]
+        pairs = [
+            f"{self._copied_name(name)} {copied(value)}" for name, value in zip(table.cells[1:], values, strict=True)
+        ]
+        slots = {"cells": ", ".join(map(copied, (first, *values))), "text": copied(first), "pairs": ", ".join(pairs)}
+        return f"add last {table.id} record: {' | '.join([capitalize(first), *values])}", slots, "record"
 
     def move(self) -> Meaning:
-        component, ref = self._pick(_is(*_ENTRIES))
+        component, ref = self._pick(_is(*ENTRIES, "tab", "card"))
         end = self._random.choice(("first", "last"))
         program = f"move {component.id} {end} {holder_of(self._page, component).id}"
         return program, {"ref": ref, "end": self._phrase(end)}, component.kind
 
     def move_to(self) -> Meaning:
-        first, second, slots = self._pair(_is(*_ENTRIES))
+        first, ref = self._pick(lambda component: True)
+        siblings = holder_of(self._page, first).children
+        second, other = self._pick(lambda each: each is not first and any(each is one for one in siblings))
         side = self._random.choice(("before", "after"))
-        return f"move {first.id} {side} {second.id}", slots | {"place": self._phrase(side)}, first.kind
+        slots = {"ref": ref, "other": other, "place": self._phrase(side)}
+        return f"move {first.id} {side} {second.id}", slots, first.kind
 
     def swap(self) -> Meaning:
-        first, second, slots = self._pair(_is(*_ENTRIES, "button", "card"), side_by_side=True)
+        first, second, slots = self._pair(_is(*ENTRIES, "button", "card", "tab", "input"), side_by_side=True)
         return f"swap {first.id} {second.id}", slots, first.kind
 
     def sort(self) -> Meaning:
@@ -374,9 +394,9 @@ class Draft:
         return f"sort {holder.id} {way} name", {"way": self._phrase(way)}, "list"
 
     def sort_state(self) -> Meaning:
-        holder, _, _ = self._checked()
-        way, state = self._random.choice((("up", "off"), ("down", "on")))
-        return f"sort {holder.id} {way} on", {"state": self._phrase(state)}, "list"
+        holder, target, state = self._entries()
+        sign, name = target[len(holder.id)], target[len(holder.id) + 1 :]
+        return f"sort {holder.id} {'down' if sign == '+' else 'up'} {name}", {"state": state}, holder.kind
 
     def sort_column(self) -> Meaning:
         table = self._only("table", min_children=2)
@@ -419,17 +439,26 @@ class Draft:
         table = holder_of(self._page, record)
         if len(table.cells) < 2:
             raise NothingToDoError
-        name = random.choice(table.cells[1:])
-        if random.random() < 0.5:
-            value = str(random.randint(0, 200))
-        else:
-            value = random.choice((*self._domain.states, coin_name(random)))
+        name, value = random.choice(table.cells[1:]), draw_value(self._domain, self._random)
         slots = {"ref": ref, "column": self._copied_name(name), "value": copied(value)}
         return f"cell {record.id} {name} | {value}", slots, "record"
 
+    def recell(self) -> Meaning:
+        """To name a cell by what is in it."""
+        cells = [(record, i) for record in self._slots if record.kind == "record" for i in range(len(record.cells))]
+        counts = Counter(record.cells[i] for record, i in cells)
+        found = [(record, i) for record, i in cells if counts[record.cells[i]] == 1 and record.cells[i] != "-"]
+        if not found:
+            raise NothingToDoError
+        record, index = self._random.choice(found)
+        value = draw_value(self._domain, self._random) if index else capitalize(self._new_text("record"))
+        column = holder_of(self._page, record).cells[index]
+        slots = {"old": copied(record.cells[index]), "value": copied(value)}
+        return f"cell {record.id} {column} | {value}", slots, "record"
+
     def two_things(self) -> Meaning:
         first, ref = self._pick(_is(*COLORED, "item"))
-        second, other = self._pick(_is(*_ENTRIES, "button"))
+        second, other = self._pick(_is(*ENTRIES, "button"))
         color = self._color()
         return f"set {first.id} {color}\ndel {second.id}", {"ref": ref, "color": color, "other": other}, first.kind
 

@@ -21,9 +21,12 @@ from sfumato.data.apps.domains import (
     coin_task,
     coin_thing,
     domains,
+    draw_value,
 )
 from sfumato.data.apps.speech import copied, plain, templates, texts, word
+from sfumato.ui.tree import MAX_CELL
 
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 COLORS = ["red", "orange", "yellow", "green", "blue", "purple", "pink", "grey", "black", "white"]
 COLORED = ("button", "text", "checkbox", "chart", "progress", "badge", "header", "card")
@@ -48,10 +51,6 @@ class Screen:
     """Possible items where the sentence does not name them; empty if it names all."""
 
 
-_DEFAULT_TITLES = {
-    "todo": "To-do list", "list": "List", "table": "Table", "form": "Form", "tabs": "Tabs", "cards": "Cards",
-    "mix": "Page",
-}  # fmt: skip
 _KNOWN_SHARE = 0.5
 _BARE_SHARE = 0.15
 """Share of sentences that do not say what is on the screen: "a to-do list for the garden", "a contact form"."""
@@ -97,7 +96,7 @@ class _Draft:
     def __init__(self, random: Random, domain: Domain, kind: str, unseen_wording: bool) -> None:
         self.random, self.domain, self.kind, self.unseen_wording = random, domain, kind, unseen_wording
         self.choices: tuple[str, ...] = ()
-        self.title = _DEFAULT_TITLES.get(kind, "")
+        self.title = ""
         self.prefix = ""
 
     def _sentence(self, **marked: str) -> str:
@@ -125,11 +124,12 @@ class _Draft:
             at_end = random.random() < 0.8
             sentence = f"{sentence} {phrase}".replace(" ,", ",") if at_end else f"{phrase.lstrip(', ')}: {sentence}"
             combination |= (kind, theme) in HELD_OUT_COMBINATIONS
-        if random.random() < 0.15:
+        if self.title and random.random() < 0.15:
             color = random.choice(COLORS)
             sentence += f" {random.choice(('with', 'and'))} a {color} {random.choice(('title', 'header', 'heading'))}"
             combination |= (kind, "color") in HELD_OUT_COMBINATIONS
-        lines = ["page" + f" {theme}" * bool(theme), f" header{f' {color}' * bool(color)}: {self.title}", *body]
+        header = [f" header{f' {color}' * bool(color)}: {self.title}"] if self.title else []
+        lines = ["page" + f" {theme}" * bool(theme), *header, *body]
         return Screen(sentence=sentence, lines=lines, combination=combination, choices=self.choices)
 
     def _topic(self) -> str:
@@ -140,7 +140,7 @@ class _Draft:
             self.title = capitalize(name)
             called = random.choice(("called", "named", "titled"))
             return f" {called} {copied(self.title if random.random() < 0.7 else name)}"
-        plain_topic = re.sub("^(an?|the) ", "", self.domain.topic)
+        plain_topic = re.sub("^(an?|the|my|our) ", "", self.domain.topic)
         if form < 0.4 and not self.unseen_wording:
             self.title = capitalize(plain_topic)
             if random.random() < 0.5:
@@ -148,8 +148,10 @@ class _Draft:
             self.prefix = plain_topic
             return ""
         if form < 0.85 or not self.domain.known:
-            self.title = capitalize(self.domain.topic)
-            return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(self.domain.topic)}"
+            self.title = capitalize(plain_topic)
+            of_someone = f"{random.choice(('the', 'my', 'our'))} {plain_topic}"
+            said = of_someone if random.random() < 0.3 else self.domain.topic
+            return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(said)}"
         return ""
 
     def _contents(
@@ -162,7 +164,7 @@ class _Draft:
         random = self.random
         count = min(random.randint(low, high), len(known))
         bare = random.random() < _BARE_SHARE
-        on_topic = self.title.casefold() in self.domain.topic.casefold()
+        on_topic = bool(self.title) and self.title.casefold() in self.domain.topic.casefold()
         if self.domain.known and on_topic and (bare or random.random() < 0.5):
             self.choices = tuple(map(capitalize, known))
             names = list(known[: _NUM_UNASKED if bare else count])
@@ -187,11 +189,19 @@ class _Draft:
         names, named, filling = self._contents(self.domain.tasks, coin_task, 2, 10, noun)
         done: set[int] = set()
         wording = ""
-        if filling and random.random() < 0.6:
+        if named and random.random() < 0.15:
+            done = set(random.sample(range(len(names)), random.randint(1, len(names))))
+            note = random.choice((" (done)", " (ticked)", " (checked)", ", done,", " (already done)"))
+            filling = random.choice((": ", " with ")) + ", ".join(
+                copied(name) + note * (i in done) for i, name in enumerate(names)
+            ).rstrip(",")
+        elif filling and random.random() < 0.6:
             if named and random.random() < 0.5:
                 done = set(random.sample(range(len(names)), random.randint(1, min(2, len(names)))))
-                listed = enumerate_names([names[i] for i in sorted(done)], random)
-                wording = "; " + word(f"{listed} [is|are] [done|ticked|finished|checked]", random)
+                wording = word(
+                    f"[; |. |, ]{self._references(names, done)} [is|are] [|already ][done|ticked|finished|checked]",
+                    random,
+                )
             else:
                 count = random.randint(1, len(names))
                 done = set(range(count))
@@ -207,6 +217,20 @@ class _Draft:
             body += _ADDING
         return body if names else [*body, *_ADDING], {"filling": filling, "done": wording}
 
+    def _references(self, names: list[str], chosen: set[int]) -> str:
+        """Some of the names, by their words, position or last words."""
+        random = self.random
+        if len(chosen) == 1 and random.random() < 0.3:
+            index = min(chosen)
+            if index == len(names) - 1:
+                return random.choice(("the last one", "the last", "last one"))
+            if index < len(ORDINALS):
+                return f"the {ORDINALS[index]}{random.choice((' one', ''))}"
+        ends = [name.split()[-1] for name in names]
+        if random.random() < 0.3 and len(set(ends)) == len(ends):
+            return " and ".join(f"the {copied(ends[i])}" for i in sorted(chosen))
+        return enumerate_names([names[i] for i in sorted(chosen)], random)
+
     def _list(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         noun = random.choice(("items", "entries", "things"))
@@ -219,16 +243,27 @@ class _Draft:
     def _table(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         noun = random.choice(("rows", "entries", "lines"))
-        names, _, filling = self._contents(self.domain.things, coin_thing, 2, 6, noun)
+        names, named, filling = self._contents(self.domain.things, coin_thing, 2, 6, noun)
         known = ["price", "date", "status", "owner", "notes", "priority", "amount", "place"]
         known += [self.domain.number.lower(), self.domain.state.lower()]
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))
-        wording = word(f"[, columns|, with the columns|; columns] name, {enumerate_names(columns, random)}", random)
-        body = [
-            " table: " + " | ".join(["Name", *map(capitalize, columns)]),
-            *("  record: " + " | ".join([capitalize(name), *("-" for _ in columns)]) for name in names),
-        ]
-        return body, {"filling": filling, "columns": wording}
+        wording = word(
+            f"[, columns|, with the columns|; columns|, the columns are] [name, |]{enumerate_names(columns, random)}",
+            random,
+        )
+        values = [["-"] * len(columns) for _ in names]
+        if names and named and random.random() < 0.4:
+            values = [[draw_value(self.domain, random) for _ in columns] for _ in names]
+            said = [
+                word(f"{copied(name)}[, | ]{', '.join(map(copied, row))}", random)
+                if len(row) == 1
+                else ", ".join(map(copied, (name, *row)))
+                for name, row in zip(names, values, strict=True)
+            ]
+            joint = ", " if len(columns) == 1 else "; "
+            rows = word("[: |, rows: |, with the rows |; rows |. Rows: ]", random) + joint.join(said)
+            return _table_lines(names, columns, values), {"filling": "", "columns": wording + rows}
+        return _table_lines(names, columns, values), {"filling": filling, "columns": wording}
 
     def _form(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
@@ -257,13 +292,36 @@ class _Draft:
         return [*(f" input{input_type(name)}: {name}" for name in names), f" button: {label}"], {}
 
     def _tabs(self) -> tuple[list[str], dict[str, str]]:
+        random = self.random
         names = self._draw_things(2, 4)
         body = [" tabs", *(f"  tab{' on' * (i == 0)}: {capitalize(name)}" for i, name in enumerate(names))]
-        return body, {"names": enumerate_names(names, self.random)}
+        listed = enumerate_names(names, random)
+        if random.random() < 0.35:
+            index = random.randrange(len(names))
+            inside, said = self._inside()
+            body[index + 2 : index + 2] = [f"   {line}" for line in inside]
+            tab = copied(names[index])
+            where = word(f"[in|on|under] [the {tab} tab|{tab}|the tab {tab}|tab {tab}]", random)
+            listed += random.choice(
+                (f"; {where} {said}", f", {where} {said}", f", with {said} {where}", f". {where} is {said}")
+            )
+        return body, {"names": listed}
+
+    def _inside(self) -> tuple[list[str], str]:
+        """What is in a tab, and what is said of it."""
+        random = self.random
+        if random.random() < 0.5:
+            said, line = self._part()
+            return [line], said
+        names = self._draw_things(2, 4)
+        body = ["list", *(f" item: {capitalize(name)}" for name in names)]
+        return body, "a list with " + enumerate_names(names, random)
 
     def _cards(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
-        names = self._draw_things(2, 4)
+        names = self._draw_things(1, 4)
+        if random.random() < 0.25:
+            return self._told_cards(names[:2])
         image, button = random.random() < 0.4, random.random() < 0.3
         wording, body = "", [" row"]
         if image or button:
@@ -272,6 +330,16 @@ class _Draft:
         for name in map(capitalize, names):
             body += [f"  card: {name}", *[f"   image: {name}"] * image, *["   button: Open"] * button]
         return body, {"names": enumerate_names(names, random), "each": wording}
+
+    def _told_cards(self, names: list[str]) -> tuple[list[str], dict[str, str]]:
+        """Cards of which a sentence says what is in each."""
+        body, told = [" row"], list[str]()
+        for name in names:
+            parts = [self._part() for _ in range(self.random.randint(1, 2))]
+            parts = [(text, line) for text, line in parts if not line.startswith("card")] or [("a divider", "divider")]
+            body += [f"  card: {capitalize(name)}", *(f"   {line}" for _, line in parts)]
+            told.append(f"{copied(name)} with {' and '.join(text for text, _ in parts)}")
+        return body, {"names": "; ".join(told), "each": ""}
 
     def _mix(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
@@ -287,6 +355,7 @@ class _Draft:
         noun = random.choice(nouns)
         color = random.choice(COLORS) if kind in COLORED and random.random() < 0.3 else ""
         label = copied(name)
+        article = random.choice(("a", "a", "a", "the", ""))
         if kind == "divider":
             return f"a {noun}", kind
         words, adjective, at = [], color, ""
@@ -300,15 +369,37 @@ class _Draft:
         words += [color] * bool(color)
         if kind == "checkbox" and random.random() < 0.3:
             words, adjective = ["on", *words], random.choice(("ticked ", "checked ")) + color
+        if kind == "input":
+            words = input_type(name).split()
+            if random.random() < 0.2:
+                words, adjective = [*words, "required"], random.choice(("required", "mandatory"))
         cells = ""
         if kind == "select" and random.random() < 0.7:
-            options = [coin_name(random) for _ in range(random.randint(2, 3))]
-            cells, at = "".join(f" | {option}" for option in options), " between " + enumerate_names(options, random)
-        article = "an" if (adjective or noun)[0] in "aeiou" else "a"
+            options = [self._option() for _ in range(random.randint(2, 3))]
+            cells = "".join(f" | {capitalize(option)}" for option in options)
+            at = word("[ between | with | with the options |: | of | for ]", random) + enumerate_names(options, random)
+        if kind == "chart" and random.random() < 0.4:
+            points = [
+                f"{self._option()[: MAX_CELL - 4].strip()} {random.randint(1, 99)}" for _ in range(random.randint(2, 4))
+            ]
+            cells = "".join(f" | {capitalize(point)}" for point in points)
+            at = word("[ with | of |: | showing ]", random) + enumerate_names(points, random)
+        if article == "a" and (adjective or noun)[0] in "aeiou":
+            article = "an"
         joints = {"text": (" saying ", " that says "), "header": (" saying ",), "button": (" that says ", " for ")}
         joint = random.choice((" ", " ", " called ", " labelled ", *joints.get(kind, (" for ", " of "))))
         line = " ".join([kind, *words]) + f": {capitalize(name)}{cells}"
         return " ".join(f"{article} {adjective} {noun}{joint}{label}{at}".split()), line
+
+    def _option(self) -> str:
+        return coin_name(self.random) if self.random.random() < 0.5 else coin_thing(self.random)
+
+
+def _table_lines(names: list[str], columns: list[str], values: list[list[str]]) -> list[str]:
+    return [
+        " table: " + " | ".join(["Name", *map(capitalize, columns)]),
+        *("  record: " + " | ".join([capitalize(name), *row]) for name, row in zip(names, values, strict=True)),
+    ]
 
 
 def input_type(label: str) -> str:

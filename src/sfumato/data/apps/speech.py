@@ -52,6 +52,22 @@ def plain(sentence: str) -> str:
     return " ".join(sentence.replace("\x01", "").replace("\x02", "").split())
 
 
+def conjugate(verb: str) -> tuple[str, str]:
+    """The past tense and the past participle of a verb."""
+    if verb in texts()["past"]:
+        past, _, participle = texts()["past"][verb].partition(" ")
+        return past, participle or past
+    if verb.endswith("e"):
+        past = f"{verb}d"
+    elif re.search("[^aeiou]y$", verb):
+        past = f"{verb[:-1]}ied"
+    elif re.fullmatch("[^aeiou]*[aeiou][^aeiouwxy]", verb):
+        past = f"{verb}{verb[-1]}ed"
+    else:
+        past = f"{verb}ed"
+    return past, past
+
+
 def distort(sentence: str, random: Random) -> str:
     """A marked sentence as received: mostly tidy or in lower case, sometimes with slips; copied text is unchanged."""
     tidy = random.random()

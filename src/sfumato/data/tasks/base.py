@@ -154,9 +154,9 @@ def items(task: Task, split: Split, seed: int, count: int) -> list[Item]:
         key = problem_key(item.prompt)
         misses = misses + 1 if key in found else 0
         found.setdefault(key, item)
-        if task.fixed and misses:
-            break
         if misses == _MAX_DRAWS:
+            if task.fixed:
+                break
             raise ConfigError(
                 f"task {task.name!r} has about {len(found)} distinct items in split {split!r}, fewer "
                 f"than the {count} requested; ask for fewer"

@@ -6,7 +6,10 @@ combinations such as a table in dark mode or a coloured badge. Training uses the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib import resources
 from random import Random
 from typing import Literal, TypeVar, get_args
 
@@ -167,6 +170,30 @@ class Find(Task):
         return response == item.response
 
 
+class Written(Task):
+    """Items written without knowledge of the generator, and checked as another task's."""
+
+    fixed = True
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.name, self.kind = f"{task.name}_written", task.kind
+
+    @cached_property
+    def _items(self) -> list[Item]:
+        lines = resources.files("sfumato.data.apps").joinpath("written.jsonl").read_text("utf-8").splitlines()
+        found = [Item(**json.loads(line), meta={"choices": ()}) for line in lines]
+        return [item for item in found if self.kind is not None and self.kind.matches(item.prompt)]
+
+    def generate(self, seed: int) -> Item:
+        """One of the items."""
+        return self._items[seed % len(self._items)]
+
+    def check(self, item: Item, response: str) -> bool:
+        """As the other task does."""
+        return self._task.check(item, response)
+
+
 def ui_tasks() -> Iterator[Task]:
     """All tasks, with the held-out variants of screens and edits."""
     yield SeveralEdits()
@@ -174,3 +201,5 @@ def ui_tasks() -> Iterator[Task]:
     for unseen in get_args(Unseen):
         yield Screen(unseen)
         yield Edit(unseen)
+    yield Written(Screen())
+    yield Written(Edit())
