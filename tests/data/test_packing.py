@@ -435,10 +435,17 @@ def test_number_of_tokens_leaves_padding_out():
     assert batch.num_tokens == 30
 
 
-def test_too_long_document():
-    message = "a document needs 13 positions but row_length is 12; make it larger"
+def test_documents_that_are_all_too_long_are_refused():
+    message = "a document needs 13 positions but row_length is 12, and so do 20 others of one batch; make it larger"
     with pytest.raises(ConfigError, match=message):
         packed(ONE, rows=2, row_length=12, canvas_lengths=(8,))
+
+
+def test_a_rare_document_that_is_too_long_is_dropped():
+    long = Document(prompt=(1,) * 40, response=(2,))
+    for step in range(10):
+        batch = packed(*[ONE] * 9, long, rows=8, row_length=12, canvas_lengths=(), step=step)
+        assert batch.num_tokens == 80
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ IGNORED = -100
 FILL = 0.95
 """Share of a batch's positions that documents are drawn for. Above it some find no row, mostly short ones: at 1 a task
 of short documents loses a quarter of its weight."""
+_MAX_TOO_LONG = 20
+"""Documents of a batch that may be longer than a row: else the longest of a task would end a training after hours."""
 
 GAP_BLANKS = 24
 """Maximum end tokens in a gap that stand for nothing."""
@@ -328,21 +330,25 @@ def pack(
         end_id: the end token, which pads the last canvas of a response.
 
     Raises:
-        ConfigError: if a document does not fit an empty row.
+        ConfigError: if many documents do not fit an empty row; a few are dropped.
     """
     layout = PrefixLayout(spec)
     rng = random.Random(f"pack {seed} {step}")
     rows = [_Row(config.row_length) for _ in range(config.rows)]
     drawn: list[tuple[int, list[_Piece], Targets | None]] = []
-    room = FILL * config.rows * config.row_length
+    room, num_too_long = FILL * config.rows * config.row_length, 0
     while room > 0:
         document = source.document(rng.getrandbits(62))
         for pieces in _lay_out(document, config, layout, rng, end_id):
             size = sum(len(piece.tokens) for piece in pieces)
             if size > config.row_length:
-                raise ConfigError(
-                    f"a document needs {size} positions but row_length is {config.row_length}; make it larger"
-                )
+                num_too_long += 1
+                if num_too_long > _MAX_TOO_LONG:
+                    raise ConfigError(
+                        f"a document needs {size} positions but row_length is {config.row_length}, and so do "
+                        f"{_MAX_TOO_LONG} others of one batch; make it larger"
+                    )
+                continue
             room -= size
             drawn.append((size, pieces, document.teacher))
     # Best fit, largest first. Documents without a row are dropped; the next batch draws again.
