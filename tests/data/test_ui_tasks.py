@@ -10,7 +10,8 @@ import pytest
 
 from sfumato.data.apps.commands import draw_command
 from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
-from sfumato.data.apps.intents import ON_CELL, ON_ONE, ON_STATE, Draft
+from sfumato.data.apps.drafts import Draft
+from sfumato.data.apps.intents import ON_CELL, ON_HOLDER, ON_ONE, ON_STATE, ON_TWO
 from sfumato.data.apps.references import says
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import copied, distort, plain, templates, texts, word
@@ -133,7 +134,7 @@ def test_typos_spare_copied_text():
 
 def test_every_intent_has_wordings():
     methods = {name for name in vars(Draft) if not name.startswith("_")}
-    assert {*methods, *ON_ONE, *ON_STATE, *ON_CELL} == texts()["commands"].keys()
+    assert {*methods, *ON_ONE, *ON_TWO, *ON_HOLDER, *ON_STATE, *ON_CELL} == texts()["commands"].keys()
 
 
 def test_a_sentence_with_several_commands_is_about_as_many_components():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from sfumato.data.apps.domains import Domain
-from sfumato.data.apps.intents import Draft
+from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.references import holder_of, refer
 from sfumato.data.apps.screens import draw_domain, draw_screen
 from sfumato.data.apps.speech import plain, templates, texts, word

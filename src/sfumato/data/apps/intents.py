@@ -1,67 +1,72 @@
-"""Changes to a screen: a program for each intent, and the words that fill its templates."""
+"""The simple intents of commands: programs with the components that they apply to."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from random import Random
 
-from sfumato.data.apps.domains import Domain, capitalize, coin_name, coin_task, coin_thing, draw_value, verbs
-from sfumato.data.apps.references import ENTRIES, holder_of, nouns, refer, says
-from sfumato.data.apps.screens import COLORED, COLORS, enumerate_names, input_type
-from sfumato.data.apps.speech import conjugate, copied, plain, texts
-from sfumato.errors import RequestError
+from sfumato.data.apps.references import ENTRIES
 from sfumato.ui import Component
 from sfumato.ui.tree import kinds
 
-_MAX_TRIES = 60
-_PARTS = ("button", "input", "text", "checkbox", "header", "progress", "slider", "badge", "image", "chart", "select")
-# A program, the words that fill its templates, and the component kind.
-Meaning = tuple[str, dict[str, str], str]
 Condition = Callable[[Component], bool]
 
 
-class NothingToDoError(RequestError):
-    """The page has nothing that an intent could apply to."""
-
-
-def _is(*names: str) -> Condition:
+def is_kind(*names: str) -> Condition:
     return lambda component: component.kind in names
 
 
-def _takes(name: str) -> Condition:
+def takes(name: str) -> Condition:
     return lambda component: name in kinds()[component.kind].properties
 
 
-def _has(name: str) -> Condition:
+def has(name: str) -> Condition:
     return lambda component: component.get(name) is not None
 
 
-def _is_open(component: Component) -> bool:
+def is_open(component: Component) -> bool:
     return component.kind == "checkbox" and not component.get("on")
+
+
+def is_checklist(component: Component) -> bool:
+    return component.kind == "list" and all(child.kind == "checkbox" for child in component.children)
 
 
 ON_ONE: dict[str, tuple[str, Condition]] = {
     "delete": ("del {}", lambda component: component.kind not in ("row", "column", "tabs")),
-    "check": ("set {} on", _is_open),
-    "uncheck": ("clear {} on", lambda component: component.kind == "checkbox" and not _is_open(component)),
-    "uncolor": ("clear {} color", _has("color")),
+    "check": ("set {} on", is_open),
+    "uncheck": ("clear {} on", lambda component: component.kind == "checkbox" and not is_open(component)),
+    "uncolor": ("clear {} color", has("color")),
     "hide": ("set {} hidden", lambda component: not component.get("hidden") and component.kind != "tab"),
-    "show": ("clear {} hidden", _has("hidden")),
-    "mark": ("set {} marked", _takes("marked")),
-    "unmark": ("clear {} marked", _has("marked")),
-    "disable": ("set {} disabled", _takes("disabled")),
-    "enable": ("clear {} disabled", _has("disabled")),
-    "require": ("set {} required", _takes("required")),
-    "free": ("clear {} required", _has("required")),
-    "bold": ("set {} bold", _takes("bold")),
-    "unbold": ("clear {} bold", _has("bold")),
-    "unsize": ("clear {} size", _has("size")),
-    "unalign": ("clear {} align", _has("align")),
+    "show": ("clear {} hidden", has("hidden")),
+    "mark": ("set {} marked", takes("marked")),
+    "unmark": ("clear {} marked", has("marked")),
+    "disable": ("set {} disabled", takes("disabled")),
+    "enable": ("clear {} disabled", has("disabled")),
+    "require": ("set {} required", takes("required")),
+    "free": ("clear {} required", has("required")),
+    "bold": ("set {} bold", takes("bold")),
+    "unbold": ("clear {} bold", has("bold")),
+    "unsize": ("clear {} size", has("size")),
+    "unalign": ("clear {} align", has("align")),
     "bars": ("clear {} type", lambda component: component.kind == "chart" and component.get("type") is not None),
-    "copy": ("copy {}", _is("checkbox", "item", "record", "button", "card", "input")),
+    "copy": ("copy {}", is_kind("checkbox", "item", "record", "button", "card", "input")),
 }
 """Intents about one component: their programs, and the kinds they apply to."""
+ON_TWO = {
+    "delete_two": ("del {},{}", is_kind(*ENTRIES)),
+    "check_two": ("set {},{} on", is_open),
+    "swap": ("swap {} {}", is_kind(*ENTRIES, "button", "card", "tab", "input")),
+}
+"""Intents about two components of one kind."""
+ON_HOLDER = {
+    "delete_all": ("del {}*", is_kind("list", "table")),
+    "show_all": ("clear {}* hidden", is_kind("list", "table")),
+    "check_all": ("set {}* on", is_checklist),
+    "uncheck_all": ("clear {}* on", is_checklist),
+    "number": ("set {} numbered", is_kind("list")),
+    "unnumber": ("clear {} numbered", is_kind("list")),
+}
+"""Intents about the only list or table."""
 ON_STATE = {
     "delete_state": "del {}",
     "hide_state": "set {} hidden",
@@ -71,421 +76,3 @@ ON_STATE = {
 """Intents about all ticked or marked entries, or all others."""
 ON_CELL = {"only_cell": "only {}", "delete_cell": "del {}", "mark_cell": "set {} marked"}
 """Intents about the records with some cell."""
-
-
-class Draft:
-    """A command under construction, with a method for each intent that is in no table above."""
-
-    def __init__(self, random: Random, page: Component, domain: Domain) -> None:
-        self._random, self._page, self._domain = random, page, domain
-        self._slots = list(page.walk())[1:]
-
-    def __call__(self, intent: str) -> Meaning:
-        """A program for an intent, one of the commands in texts.toml.
-
-        Raises:
-            NothingToDoError: if the intent does not apply to the page.
-        """
-        if intent in ON_ONE:
-            program, allowed = ON_ONE[intent]
-            component, ref = self._pick(allowed)
-            return program.format(component.id), {"ref": ref}, component.kind
-        if intent in ON_STATE:
-            holder, target, state = self._entries()
-            return ON_STATE[intent].format(target), {"state": state}, holder.children[0].kind
-        if intent in ON_CELL:
-            target, slots = self._records()
-            return ON_CELL[intent].format(target), slots, "table"
-        meaning: Meaning = getattr(self, intent)()
-        return meaning
-
-    def _pick(self, allowed: Condition) -> tuple[Component, str]:
-        """A component that can be named, with its name."""
-        found = [component for component in self._slots if allowed(component)]
-        self._random.shuffle(found)
-        for component in found:
-            phrase = refer(self._page, component, self._random)
-            if phrase is not None:
-                return component, phrase
-        raise NothingToDoError
-
-    def _pair(self, allowed: Condition, *, side_by_side: bool = False) -> tuple[Component, Component, dict[str, str]]:
-        """Two components of one kind, with their names."""
-        first, ref = self._pick(allowed)
-        holder = holder_of(self._page, first)
-
-        def fits(each: Component) -> bool:
-            apart = side_by_side and holder_of(self._page, each) is not holder
-            return each.kind == first.kind and each is not first and allowed(each) and not apart
-
-        second, other = self._pick(fits)
-        return first, second, {"ref": ref, "other": other}
-
-    def _only(self, *names: str, min_children: int = 1) -> Component:
-        """The only component of some kinds with enough children."""
-        found = [component for component in self._slots if component.kind in names]
-        if len(found) != 1 or len(found[0].children) < min_children:
-            raise NothingToDoError
-        return found[0]
-
-    def _phrase(self, name: str) -> str:
-        phrases: list[str] = texts()["phrases"][name]
-        return self._random.choice(phrases)
-
-    def _color(self) -> str:
-        return self._random.choice(COLORS)
-
-    def _copied_name(self, name: str) -> str:
-        return copied(name.lower() if self._random.random() < 0.6 else name)
-
-    def _new_text(self, kind: str) -> str:
-        random = self._random
-        of_domain = self._domain.tasks if kind == "checkbox" else self._domain.things
-        coin = coin_task if kind == "checkbox" else coin_thing
-        known = {says(component).casefold() for component in self._slots}
-        for _ in range(_MAX_TRIES):
-            text = random.choice(of_domain) if random.random() < 0.4 else coin(random)
-            if text.casefold() not in known:
-                return text
-        raise NothingToDoError
-
-    def _entries(self) -> tuple[Component, str, str]:
-        """A list or table, a selector of entries that are ticked or marked, or are not, and their name."""
-        holder = self._only("list", "table")
-        sign, name = self._random.choice("+-"), self._random.choice(("on", "on", "marked"))
-        having = [child.get(name) is not None for child in holder.children]
-        able = all(name in kinds()[child.kind].properties for child in holder.children)
-        if not able or (sign == "+") not in having or (name == "marked" and not any(having)):
-            raise NothingToDoError
-        return holder, f"{holder.id}{sign}{name}", self._phrase(f"{sign}{name}")
-
-    def _records(self) -> tuple[str, dict[str, str]]:
-        """A selector of records by a cell, and what is said of them."""
-        table = self._only("table", min_children=2)
-        index = self._random.randrange(1, len(table.cells)) if len(table.cells) > 1 else 0
-        cell = self._random.choice(table.children).cells[index]
-        if cell == "-":
-            raise NothingToDoError
-        column = table.cells[index]
-        return f"{table.id}[{column} | {cell}]", {"column": self._copied_name(column), "cell": copied(cell)}
-
-    def delete_two(self) -> Meaning:
-        first, second, slots = self._pair(_is(*ENTRIES))
-        return f"del {first.id},{second.id}", slots, first.kind
-
-    def delete_all(self) -> Meaning:
-        holder = self._only("list", "table")
-        return f"del {holder.id}*", {}, holder.kind
-
-    def check_two(self) -> Meaning:
-        first, second, slots = self._pair(_is_open)
-        return f"set {first.id},{second.id} on", slots, "checkbox"
-
-    def check_all(self) -> Meaning:
-        holder = self._only("list")
-        if not all(map(_is("checkbox"), holder.children)):
-            raise NothingToDoError
-        return f"set {holder.id}* on", {}, "checkbox"
-
-    def uncheck_all(self) -> Meaning:
-        program, _, kind = self.check_all()
-        return f"clear{program.removeprefix('set')}", {}, kind
-
-    def color(self) -> Meaning:
-        component, ref = self._pick(_is(*COLORED, "item"))
-        color = self._color()
-        return f"set {component.id} {color}", {"ref": ref, "color": color}, component.kind
-
-    def color_state(self) -> Meaning:
-        holder, target, state = self._entries()
-        color = self._color()
-        if color not in kinds()[holder.children[0].kind].words:
-            raise NothingToDoError
-        return f"set {target} {color}", {"state": state, "color": color}, holder.children[0].kind
-
-    def size(self) -> Meaning:
-        component, ref = self._pick(_takes("size"))
-        size = self._random.choice(("small", "large"))
-        return f"set {component.id} {size}", {"ref": ref, "size": self._phrase(size)}, component.kind
-
-    def align(self) -> Meaning:
-        component, ref = self._pick(_takes("align"))
-        side, phrase = self._random.choice((("center", "in the middle"), ("right", "on the right")))
-        return f"set {component.id} {side}", {"ref": ref, "side": phrase}, component.kind
-
-    def theme(self) -> Meaning:
-        themes = texts()["themes"]
-        theme, names = self._random.choice([*themes.items(), *[("dark", themes["dark"])] * 2])
-        return f"set a {theme}" if theme else "clear a theme", {"theme": self._random.choice(names)}, "page"
-
-    def show_all(self) -> Meaning:
-        holder = self._only("list", "table")
-        return f"clear {holder.id}* hidden", {}, holder.kind
-
-    def number(self) -> Meaning:
-        return f"set {self._only('list').id} numbered", {}, "list"
-
-    def unnumber(self) -> Meaning:
-        return f"clear {self._only('list').id} numbered", {}, "list"
-
-    def input_type(self) -> Meaning:
-        component, ref = self._pick(_is("input"))
-        found = self._random.choice([word for word, name in kinds()["input"].words.items() if name == "type"])
-        slots = {"ref": ref, "type": found, "a": "an" if found[0] in "aeiou" else "a"}
-        return f"set {component.id} {found}", slots, "input"
-
-    def open_tab(self) -> Meaning:
-        tab, ref = self._pick(lambda component: component.kind == "tab" and not component.get("on"))
-        opened = [f"clear {each.id} on\n" for each in holder_of(self._page, tab).children if each.get("on")]
-        return f"{''.join(opened)}set {tab.id} on", {"ref": ref}, "tab"
-
-    def check_did(self) -> Meaning:
-        """To say that a task was done: "I called the landlord", "the tickets are booked"."""
-        boxes = [each for each in self._slots if _is_open(each)]
-        box, slots = self._task(boxes)
-        return f"set {box.id} on", slots, "checkbox"
-
-    def uncheck_did(self) -> Meaning:
-        boxes = [each for each in self._slots if each.kind == "checkbox" and each.get("on")]
-        box, slots = self._task(boxes)
-        return f"clear {box.id} on", slots, "checkbox"
-
-    def _task(self, boxes: list[Component]) -> tuple[Component, dict[str, str]]:
-        """One of some checkboxes whose text begins with a verb, and that text in other forms."""
-        found = [each for each in boxes if each.text.split()[0].casefold() in verbs() and " " in each.text]
-        labels = [says(each).casefold() for each in self._slots]
-        found = [each for each in found if labels.count(each.text.casefold()) == 1]
-        if not found:
-            raise NothingToDoError
-        box = self._random.choice(found)
-        verb, _, rest = box.text.partition(" ")
-        verb = verb.casefold()
-        if rest.split()[0] not in ("the", "a", "my", "some", "every", "two") and self._random.random() < 0.5:
-            rest = f"the {rest}"
-        past, participle = conjugate(verb)
-        words = {"base": f"{verb} {rest}", "did": f"{past} {rest}", "object": rest, "participle": participle}
-        slots = {name: copied(text) for name, text in words.items()}
-        return box, slots | {"is": "are" if rest.endswith("s") else "is"}
-
-    def value(self) -> Meaning:
-        component, ref = self._pick(_takes("value"))
-        value = self._random.choice((self._random.randint(0, 100), self._random.randint(1, 20) * 5))
-        return f"set {component.id} {value}", {"ref": ref, "value": str(value)}, component.kind
-
-    def chart(self) -> Meaning:
-        component, ref = self._pick(_is("chart"))
-        form = self._random.choice(("line", "pie"))
-        return f"set {component.id} {form}", {"ref": ref, "form": form}, "chart"
-
-    def rename(self) -> Meaning:
-        component, ref = self._pick(lambda component: bool(component.text))
-        text = self._new_text(component.kind)
-        new = text if self._random.random() < 0.7 else capitalize(text)
-        return f"text {component.id}: {capitalize(text)}", {"ref": ref, "text": copied(new)}, component.kind
-
-    def add(self, end: str = "last") -> Meaning:
-        holder = self._only("list", "table")
-        kind = holder.children[0].kind
-        text = self._new_text(kind)
-        cells = " | ".join([capitalize(text), *("-" for _ in holder.cells[1:])])
-        line = f"record: {cells}" if kind == "record" else f"{kind}: {capitalize(text)}"
-        slots = {"text": copied(text), "noun": self._random.choice(nouns(kind))}
-        return f"add {end} {holder.id} {line}", slots, kind
-
-    def add_first(self) -> Meaning:
-        return self.add("first")
-
-    def add_two(self) -> Meaning:
-        holder = self._only("list")
-        kind = holder.children[0].kind
-        new = [self._new_text(kind), self._new_text(kind)]
-        if new[0] == new[1]:
-            raise NothingToDoError
-        program = "\n".join(f"add last {holder.id} {kind}: {capitalize(text)}" for text in new)
-        return program, {"texts": enumerate_names(new, self._random)}, kind
-
-    def add_beside(self) -> Meaning:
-        beside, ref = self._pick(_is("checkbox", "item"))
-        text, side = self._new_text(beside.kind), self._random.choice(("before", "after"))
-        program = f"add {side} {beside.id} {beside.kind}: {capitalize(text)}"
-        return program, {"text": copied(text), "place": self._phrase(side), "ref": ref}, beside.kind
-
-    def _part(self, kind: str) -> tuple[str, dict[str, str]]:
-        """The line of a new component, and what is said of it."""
-        noun = self._random.choice(texts()["added"].get(kind) or nouns(kind))
-        if kind == "divider":
-            return kind, {"noun": f"a {noun}", "text": ""}
-        text = self._new_text(kind)
-        color = self._color() if kind in COLORED and self._random.random() < 0.3 else ""
-        words = (input_type(text) if kind == "input" else "") + f" {color}" * bool(color)
-        named = plain(f"{color} {noun}")
-        slots = {"noun": f"{'an' if named[0] in 'aeiou' else 'a'} {named}", "text": copied(text)}
-        return f"{kind}{words}: {capitalize(text)}", slots
-
-    def add_part(self) -> Meaning:
-        holders = [each for each in self._slots if each.kind == "tabs" or any(map(_is("card"), each.children))]
-        if len(holders) == 1 and self._random.random() < 0.5:
-            holder, end, where = holders[0].id, "last", ""
-            kind = holders[0].children[0].kind
-        else:
-            holder, kind = "a", self._random.choice(_PARTS)
-            end = self._random.choice(("last", "last", "first"))
-            where = self._phrase(f"add {end}")
-        line, slots = self._part(kind)
-        return f"add {end} {holder} {line}", slots | {"where": where}, kind
-
-    def add_part_beside(self) -> Meaning:
-        kind, side = self._random.choice((*_PARTS, "divider")), self._random.choice(("before", "after"))
-        beside, ref = self._pick(
-            lambda each: each.kind not in ENTRIES and kind in kinds()[holder_of(self._page, each).kind].children
-        )
-        line, slots = self._part(kind)
-        return f"add {side} {beside.id} {line}", slots | {"place": self._phrase(side), "ref": ref}, kind
-
-    def add_to(self) -> Meaning:
-        """To add to one of several lists, named by its tab or by the header above it."""
-        found = []
-        for each in self._slots:
-            holder = holder_of(self._page, each)
-            above = holder.children[holder.children.index(each) - 1]
-            names = [one.text for one in (holder, above) if one.kind in ("tab", "header", "card")]
-            if each.kind == "list" and each.children and names:
-                found.append((each, names[0]))
-        if len({name for _, name in found}) < max(2, len(found)):
-            raise NothingToDoError
-        holder, name = self._random.choice(found)
-        kind = holder.children[0].kind
-        text = self._new_text(kind)
-        slots = {"text": copied(text), "section": self._copied_name(name)}
-        return f"add last {holder.id} {kind}: {capitalize(text)}", slots, kind
-
-    def add_row(self) -> Meaning:
-        table = self._only("table")
-        if len(table.cells) < 2:
-            raise NothingToDoError
-        first, values = self._new_text("record"), [draw_value(self._domain, self._random) for _ in table.cells[1:]]
-        pairs = [
-            f"{self._copied_name(name)} {copied(value)}" for name, value in zip(table.cells[1:], values, strict=True)
-        ]
-        slots = {"cells": ", ".join(map(copied, (first, *values))), "text": copied(first), "pairs": ", ".join(pairs)}
-        return f"add last {table.id} record: {' | '.join([capitalize(first), *values])}", slots, "record"
-
-    def move(self) -> Meaning:
-        component, ref = self._pick(_is(*ENTRIES, "tab", "card"))
-        end = self._random.choice(("first", "last"))
-        program = f"move {component.id} {end} {holder_of(self._page, component).id}"
-        return program, {"ref": ref, "end": self._phrase(end)}, component.kind
-
-    def move_to(self) -> Meaning:
-        first, ref = self._pick(lambda component: True)
-        siblings = holder_of(self._page, first).children
-        second, other = self._pick(lambda each: each is not first and any(each is one for one in siblings))
-        side = self._random.choice(("before", "after"))
-        slots = {"ref": ref, "other": other, "place": self._phrase(side)}
-        return f"move {first.id} {side} {second.id}", slots, first.kind
-
-    def swap(self) -> Meaning:
-        first, second, slots = self._pair(_is(*ENTRIES, "button", "card", "tab", "input"), side_by_side=True)
-        return f"swap {first.id} {second.id}", slots, first.kind
-
-    def sort(self) -> Meaning:
-        holder = self._only("list", min_children=2)
-        way = self._random.choice(("up", "up", "down"))
-        return f"sort {holder.id} {way} name", {"way": self._phrase(way)}, "list"
-
-    def sort_state(self) -> Meaning:
-        holder, target, state = self._entries()
-        sign, name = target[len(holder.id)], target[len(holder.id) + 1 :]
-        return f"sort {holder.id} {'down' if sign == '+' else 'up'} {name}", {"state": state}, holder.kind
-
-    def sort_column(self) -> Meaning:
-        table = self._only("table", min_children=2)
-        column = self._random.choice(table.cells)
-        way = self._random.choice(("up", "up", "down"))
-        phrase = self._phrase(f"column {way}")
-        return f"sort {table.id} {way} {column}", {"column": self._copied_name(column), "way": phrase}, "table"
-
-    def column(self) -> Meaning:
-        random, table = self._random, self._only("table")
-        name = self._other_column(table, "columns")
-        fill = random.choice(("low", "high", "none", "0", "open", "new")) if random.random() < 0.4 else ""
-        phrase = self._phrase("fill").format(copied(fill)) if fill else ""
-        if len(table.cells) > 4:
-            raise NothingToDoError
-        slots = {"column": self._copied_name(name), "fill": phrase}
-        return f"column {table.id} {name} | {fill or '-'}", slots, "table"
-
-    def drop(self) -> Meaning:
-        table = self._only("table")
-        if len(table.cells) < 2:
-            raise NothingToDoError
-        name = self._random.choice(table.cells)
-        return f"drop {table.id} {name}", {"column": self._copied_name(name)}, "table"
-
-    def head(self) -> Meaning:
-        table = self._only("table")
-        name = self._random.choice(table.cells)
-        new = self._other_column(table, "heads")
-        slots = {"column": self._copied_name(name), "text": self._copied_name(new)}
-        return f"head {table.id} {name} | {new}", slots, "table"
-
-    def _other_column(self, table: Component, phrases: str) -> str:
-        names: list[str] = [*texts()["phrases"][phrases], coin_name(self._random)]
-        return self._random.choice([name for name in names if name not in table.cells])
-
-    def cell(self) -> Meaning:
-        random = self._random
-        record, ref = self._pick(_is("record"))
-        table = holder_of(self._page, record)
-        if len(table.cells) < 2:
-            raise NothingToDoError
-        name, value = random.choice(table.cells[1:]), draw_value(self._domain, self._random)
-        slots = {"ref": ref, "column": self._copied_name(name), "value": copied(value)}
-        return f"cell {record.id} {name} | {value}", slots, "record"
-
-    def recell(self) -> Meaning:
-        """To name a cell by what is in it."""
-        cells = [(record, i) for record in self._slots if record.kind == "record" for i in range(len(record.cells))]
-        counts = Counter(record.cells[i] for record, i in cells)
-        found = [(record, i) for record, i in cells if counts[record.cells[i]] == 1 and record.cells[i] != "-"]
-        if not found:
-            raise NothingToDoError
-        record, index = self._random.choice(found)
-        value = draw_value(self._domain, self._random) if index else capitalize(self._new_text("record"))
-        column = holder_of(self._page, record).cells[index]
-        slots = {"old": copied(record.cells[index]), "value": copied(value)}
-        return f"cell {record.id} {column} | {value}", slots, "record"
-
-    def two_things(self) -> Meaning:
-        first, ref = self._pick(_is(*COLORED, "item"))
-        second, other = self._pick(_is(*ENTRIES, "button"))
-        color = self._color()
-        return f"set {first.id} {color}\ndel {second.id}", {"ref": ref, "color": color, "other": other}, first.kind
-
-    def theme_too(self) -> Meaning:
-        program, slots, kind = self.color()
-        return f"{program}\nset a dark", slots, kind
-
-    def missing(self) -> Meaning:
-        """Something missing: a name or kind that the page lacks."""
-        present = {component.kind for component in self._slots}
-        absent = sorted({"button", "chart", "image", "slider", "table", "badge", "input", "tab", "progress"} - present)
-        if self._random.random() < 0.5 and absent:
-            ref = f"the {self._random.choice(nouns(self._random.choice(absent)))}"
-        else:
-            kind = self._random.choice(("item", "item", "checkbox"))
-            ref = "the " * (kind == "item" and self._random.random() < 0.5) + copied(self._new_text(kind))
-        return "refuse: not on this screen", {"ref": ref, "color": self._color()}, ""
-
-    def ambiguous(self) -> Meaning:
-        """A name shared by several components."""
-        counts = Counter(component.kind for component in self._slots)
-        named = ("badge", "button", "card", "image", "input", "slider", "tab")
-        several = [kind for kind in named if counts[kind] > 1]
-        if not several:
-            raise NothingToDoError
-        noun = self._random.choice(nouns(self._random.choice(several)))
-        return "refuse: more than one fits", {"ref": f"the {noun}", "color": self._color()}, ""
-
-    def nonsense(self) -> Meaning:
-        return "refuse: a screen cannot do that", {"name": copied(coin_name(self._random))}, ""
