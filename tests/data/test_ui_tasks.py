@@ -14,7 +14,7 @@ from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.intents import ON_CELL, ON_HOLDER, ON_ONE, ON_STATE, ON_TWO
 from sfumato.data.apps.references import says
 from sfumato.data.apps.screens import draw_screen
-from sfumato.data.apps.speech import copied, distort, plain, templates, texts, word
+from sfumato.data.apps.speech import conjugate, copied, distort, plain, templates, texts, word
 from sfumato.data.tasks import TASKS, Item, items
 from sfumato.ui import REFUSALS, execute, parse, to_text
 from sfumato.ui.tree import kinds
@@ -130,6 +130,48 @@ def test_typos_spare_copied_text():
     found = {distort(sentence, Random(seed)) for seed in range(500)}
     assert all("to the four" in text.replace("To the", "to the") for text in found)
     assert len(found) > 30
+
+
+@pytest.mark.parametrize(
+    ("verb", "past", "participle"),
+    [
+        ("bake", "baked", "baked"),
+        ("carry", "carried", "carried"),
+        ("stay", "stayed", "stayed"),
+        ("plan", "planned", "planned"),
+        ("fix", "fixed", "fixed"),
+        ("deliver", "delivered", "delivered"),
+        ("write", "wrote", "written"),
+        ("put", "put", "put"),
+    ],
+)
+def test_past_tense(verb: str, past: str, participle: str):
+    assert conjugate(verb) == (past, participle)
+
+
+def test_a_task_that_was_done_is_ticked():
+    for seed in range(2000):
+        item = EDIT.generate(seed)
+        if item.meta["intent"] == "check_did":
+            page, _, said = item.prompt.rpartition("\n> ")
+            (box,) = [each for each in parse(page).walk() if each.id == item.response.split()[1]]
+            assert item.response == f"set {box.id} on"
+            assert box.get("on") is None
+            assert box.text.split()[-1] in said
+
+
+def test_a_list_is_named_by_its_tab_or_by_the_header_above():
+    num_found = 0
+    for seed in range(2000):
+        item = EDIT.generate(seed)
+        if item.meta["intent"] == "add_to":
+            page, _, said = item.prompt.rpartition("\n> ")
+            lines = page.split("\n")
+            number = next(i for i, line in enumerate(lines) if line.split()[0] == item.response.split()[2])
+            assert lines[number].split()[1] == "list"
+            assert lines[number - 1].partition(": ")[2].casefold() in said.casefold()
+            num_found += 1
+    assert num_found > 10
 
 
 def test_every_intent_has_wordings():

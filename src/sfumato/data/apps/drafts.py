@@ -284,8 +284,8 @@ class Draft:
         found = []
         for each in self._slots:
             holder = holder_of(self._page, each)
-            above = holder.children[holder.children.index(each) - 1]
-            names = [one.text for one in (holder, above) if one.kind in ("tab", "header", "card")]
+            above = holder.children[: holder.children.index(each)][-1:]
+            names = [one.text for one in (holder, *above) if one.kind in ("tab", "header", "card")]
             if each.kind == "list" and each.children and names:
                 found.append((each, names[0]))
         if len({name for _, name in found}) < max(2, len(found)):
