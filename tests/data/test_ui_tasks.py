@@ -119,8 +119,10 @@ def test_every_intent_is_drawn_and_changes_a_page():
 
 def test_every_component_is_on_some_screen():
     seen = {"refuse"}
-    for seed in range(400):
-        seen |= {line.split()[0].rstrip(":") for line in SCREEN.generate(seed).response.split("\n")}
+    for seed in range(1000):
+        item = SCREEN.generate(seed)
+        assert SCREEN.check(item, item.response)
+        seen |= {line.split()[0].rstrip(":") for line in item.response.split("\n")}
     assert seen >= kinds().keys() - {"column"}
 
 

@@ -311,7 +311,7 @@ class _Draft:
         """What is in a tab, and what is said of it."""
         random = self.random
         if random.random() < 0.5:
-            said, line = self._part()
+            said, line = self._part(inside=True)
             return [line], said
         names = self._draw_things(2, 4)
         body = ["list", *(f" item: {capitalize(name)}" for name in names)]
@@ -335,8 +335,7 @@ class _Draft:
         """Cards of which a sentence says what is in each."""
         body, told = [" row"], list[str]()
         for name in names:
-            parts = [self._part() for _ in range(self.random.randint(1, 2))]
-            parts = [(text, line) for text, line in parts if not line.startswith("card")] or [("a divider", "divider")]
+            parts = [self._part(inside=True) for _ in range(self.random.randint(1, 2))]
             body += [f"  card: {capitalize(name)}", *(f"   {line}" for _, line in parts)]
             told.append(f"{copied(name)} with {' and '.join(text for text, _ in parts)}")
         return body, {"names": "; ".join(told), "each": ""}
@@ -348,10 +347,11 @@ class _Draft:
         listed = f"{', '.join(wording)} and {last}" if wording else last
         return [f" {line}" for _, line in parts], {"parts": listed}
 
-    def _part(self) -> tuple[str, str]:
+    def _part(self, *, inside: bool = False) -> tuple[str, str]:
+        """What is said of a component, and its line; one that fits inside a tab or card if need be."""
         random = self.random
         name = random.choice(self._draw_things(1, 2))
-        kind, nouns = random.choice(list(texts()["parts"].items()))
+        kind, nouns = random.choice([each for each in texts()["parts"].items() if not (inside and each[0] == "card")])
         noun = random.choice(nouns)
         color = random.choice(COLORS) if kind in COLORED and random.random() < 0.3 else ""
         label = copied(name)
