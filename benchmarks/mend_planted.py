@@ -1,42 +1,46 @@
-"""Repair without tests: bugs planted in functions of packages that no model was trained on.
+"""Repair that the parser verifies: syntax errors in functions of held-out packages, or that a model wrote.
 
-    python benchmarks/mend_planted.py runs/code/held syntax --model mend
-    python benchmarks/mend_planted.py runs/code/held several --model mend
-    python benchmarks/mend_planted.py runs/code/held bytes --n 2000
+    python -m benchmarks.mend_planted runs/code/held syntax
+    python -m benchmarks.mend_planted runs/smol-broken.jsonl syntax
+    python -m benchmarks.mend_planted runs/code/held bytes --n 2000
 
-syntax: functions with a syntax error; how many parse after at most 4 changed lexemes, and how many of those equal the
-original, compared with a program that balances brackets and adds colons; and how often the line in Python's message is
-a changed one. several: functions with two or three wrong names, operators or literals, repaired in one pass with every
-edit above a threshold, or in several passes with the best edit of each. bytes: files with a syntax error and byte order
-marks, CRLF, tabs, odd spaces and no final line end; in how many `sfumato mend` writes something its diff does not show.
+syntax: how many functions parse after at most 4 changed lexemes, and how many equal the original, compared with a
+program that balances brackets and adds colons; and how often the line in Python's message is a changed one. The
+functions of a file of `benchmarks/broken_functions.py` have no original. bytes: files with a syntax error and byte
+order marks, CRLF, tabs, odd spaces and no final line end; in how many `sfumato mend` writes something its diff does not
+show.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import itertools
 import json
 import random
 import re
-import subprocess
 import tempfile
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
+from typer.testing import CliRunner
+
+from benchmarks.intervals import share_interval
+from sfumato.cli.app import app
 from sfumato.data.code import Corpus
 from sfumato.data.edits import EditNoiseConfig, corrupt
 from sfumato.mend.mender import load_mender, mend_syntax
-from sfumato.mend.parsing import error_line
-from sfumato.mend.proposals import Gap, Proposer
-from sfumato.text.lexemes import BLANK, CLOSING, END, OPENING, is_level, lex
+from sfumato.mend.parsing import error_line, parse
+from sfumato.mend.proposals import Proposer
+from sfumato.text.lexemes import CLOSING, END, OPENING, is_level, lex
 from sfumato.text.patches import Patch, apply
 
 LENGTHS = range(20, 161)
 MAX_CHANGED = 4
-THRESHOLDS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)
-MAX_STEPS = 8
+NUM_MESSAGES = 6
 _PAIRS = dict(zip("([{", ")]}", strict=True))
 _BLOCK = re.compile(r"\s*(def|class|if|elif|else|for|while|try|except|finally|with)\b")
 
@@ -109,32 +113,46 @@ def broken_sources(corpus: Corpus, seed: int) -> Iterator[tuple[list[str], str]]
             yield clean, broken
 
 
-def run_syntax(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
+def written_sources(path: Path, *, cut: bool) -> Iterator[tuple[None, str]]:
+    """Sources of a JSONL file that the token limit did or did not cut."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        item = json.loads(line)
+        if item["cut"] is cut:
+            yield None, item["source"]
+
+
+def share(right: int, n: int) -> str:
+    low, high = share_interval(right, n)
+    return f"{right / n:.1%} ({low:.0%} to {high:.0%})"
+
+
+def run_syntax(items: Iterable[tuple[list[str] | None, str]], proposer: Proposer, n: int) -> None:
     tried = located = 0
     parsed = {"model": 0, "balanced": 0}
     few, equal = dict(parsed), dict(parsed)
-    for clean, broken in broken_sources(corpus, seed):
-        source, line = to_source(clean), error_line(broken)
+    messages: dict[str, list[bool]] = {}
+    for clean, broken in itertools.islice(items, n):
         tried += 1
-        differing = {
-            number + 1
-            for number, (one, other) in enumerate(zip(broken.split("\n"), source.split("\n"), strict=False))
-            if one != other
-        }
-        located += line in differing
         repair = mend_syntax(proposer, broken)
-        for name, text in (("model", repair[0] if repair else broken), ("balanced", balanced(broken))):
+        mended = repair[0] if repair else broken
+        for name, text in (("model", mended), ("balanced", balanced(broken))):
             good = error_line(text) is None
             parsed[name] += good
-            few[name] += good and changed(lexemes_of(broken), lexemes_of(text)) <= MAX_CHANGED
+            is_near = good and changed(lexemes_of(broken), lexemes_of(text)) <= MAX_CHANGED
+            few[name] += is_near
             equal[name] += lexemes_of(text) == clean
-        if tried == n:
-            break
-    print(f"{tried} functions that do not parse; Python names a changed line in {located / tried:.1%}")
+            if name == "model":
+                error = parse(broken)
+                assert isinstance(error, SyntaxError)
+                messages.setdefault(re.sub(r" on line \d+|'[^']+'", "", error.msg), []).append(is_near)
+        lines = zip(broken.split("\n"), (to_source(clean) if clean else mended).split("\n"), strict=False)
+        located += error_line(broken) in {number for number, (one, other) in enumerate(lines, 1) if one != other}
+    print(f"{tried} functions that do not parse; Python names a changed line in {share(located, tried)}")
     for name in parsed:
-        shares = (parsed[name] / tried, few[name] / tried, equal[name] / tried)
-        few_changed = f"{shares[1]:.1%} with at most {MAX_CHANGED} changed"
-        print(f"{name}: {shares[0]:.1%} parse, {few_changed}, {shares[2]:.1%} as before")
+        line = f"{name}: {parsed[name] / tried:.1%} parse, {share(few[name], tried)} with at most {MAX_CHANGED} changed"
+        print(f"{line}, {share(equal[name], tried)} as before")
+    for message, repaired in sorted(messages.items(), key=lambda pair: -len(pair[1]))[:NUM_MESSAGES]:
+        print(f"  {message!r}: {len(repaired)}, of which {sum(repaired)} parse with at most {MAX_CHANGED} changed")
 
 
 def file_bytes(source: str, rng: random.Random) -> bytes:
@@ -155,129 +173,71 @@ def file_bytes(source: str, rng: random.Random) -> bytes:
     return (BOM_UTF8 if rng.random() < 0.2 else b"") + text.encode()
 
 
-def apply_diff(before: list[bytes], difference: str) -> list[bytes]:
-    """The lines of a file after a unified diff; added lines have no line ends."""
+def apply_diff(before: bytes, difference: str) -> bytes:
+    """A file after a unified diff, which shows neither the byte order mark nor the last line end."""
+    mark = BOM_UTF8 if before.startswith(BOM_UTF8) else b""
+    last_end = b"\n" if before.endswith(b"\n") else b""
+    lines = before.removeprefix(mark).removesuffix(b"\n").split(b"\n")
     after, line_number = list[bytes](), 0
     for line in difference.split("\n")[2:]:
         if found := re.match(r"@@ -(\d+)(,0)?", line):
             first = int(found[1]) - (found[2] is None)
-            after += before[line_number:first]
+            after += lines[line_number:first]
             line_number = first
         elif line[:1] == "+":
             after.append(line[1:].encode())
         elif line[:1] == "-":
             line_number += 1
         elif line[:1] == " ":
-            after.append(before[line_number])
+            after.append(lines[line_number])
             line_number += 1
-    return after + before[line_number:]
+    return mark + b"\n".join(after + lines[line_number:]) + last_end
 
 
 def run_bytes(corpus: Corpus, model: str, n: int, seed: int) -> None:
     rng = random.Random(f"bytes {seed}")
-    with tempfile.TemporaryDirectory() as folder:
+    mender = load_mender(model)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        # Both commands search for a file's repair, once.
+        patch.object(mender, "mend", functools.cache(mender.mend)),
+        patch("sfumato.mend.mender.load_mender", lambda name: mender),
+    ):
         files = {}
         for number, (_, broken) in enumerate(itertools.islice(broken_sources(corpus, seed), n)):
             path = Path(folder, f"{number}.py")
             files[path] = file_bytes(broken, rng)
             path.write_bytes(files[path])
-        command = ["sfumato", "mend", folder, "--model", model]
         # Both exit with 1 if files are left unrepaired.
-        report = json.loads(subprocess.run([*command, "--json"], capture_output=True, check=False).stdout)
+        report = json.loads(CliRunner().invoke(app, ["mend", folder, "--json"]).stdout)
         untouched = sum(path.read_bytes() == content for path, content in files.items())
-        subprocess.run([*command, "--yes"], capture_output=True, check=False)
+        CliRunner().invoke(app, ["mend", folder, "--yes"])
         differences = {Path(one["path"]): one["diff"] for one in report["repairs"]}
-        wrong = 0
-        for path, content in files.items():
-            found = path.read_bytes().splitlines(keepends=True)
-            expected = apply_diff(content.splitlines(keepends=True), differences.get(path, ""))
-            wrong += len(found) != len(expected) or not all(
-                one == other or one.rstrip(b"\r\n") == other.removeprefix(BOM_UTF8)
-                for one, other in zip(found, expected, strict=False)
-            )
-    print(f"{len(files)} files, {len(differences)} mended; {len(files) - untouched} written by --json")
-    print(f"{wrong} with changes that the diff does not show")
-
-
-def edits(proposer: Proposer, lexemes: list[str]) -> list[tuple[float, Patch]]:
-    """The edits of one pass, with the likeliest filling of each gap."""
-    reading = proposer.read(lexemes)
-    found = []
-    for score, edit in reading.proposals:
-        if score <= min(THRESHOLDS):
-            break
-        if isinstance(edit, Gap):
-            inner, patch = reading.fill(edit)[0]
-            assert isinstance(patch, Patch)
-            found.append((score + min(0.0, inner), patch))
-        else:
-            found.append((score, edit))
-    return sorted(found, key=lambda pair: -pair[0])
-
-
-def patched(lexemes: list[str], patches: Sequence[Patch]) -> list[str]:
-    result = list(lexemes)
-    for start, end, texts in sorted(patches, reverse=True):
-        result[start:end] = texts
-    return result
-
-
-def one_step(proposer: Proposer, lexemes: list[str], threshold: float) -> list[str]:
-    chosen: list[Patch] = []
-    for score, patch in edits(proposer, lexemes):
-        if score > threshold and all(patch.end <= one.start or one.end <= patch.start for one in chosen):
-            chosen.append(patch)
-    return patched(lexemes, chosen)
-
-
-def many_steps(proposer: Proposer, lexemes: list[str], threshold: float) -> list[str]:
-    seen = {tuple(lexemes)}
-    for _ in range(MAX_STEPS):
-        found = edits(proposer, lexemes)
-        if not found or found[0][0] <= threshold:
-            break
-        lexemes = patched(lexemes, [found[0][1]])
-        if tuple(lexemes) in seen:
-            break
-        seen.add(tuple(lexemes))
-    return lexemes
-
-
-def run_several(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
-    rng = random.Random(f"several {seed}")
-    noise = EditNoiseConfig(plausible=1, structural=0, uniform=0, clean=0, opened=0, spare=0)
-    items = []
-    for clean in functions(corpus, seed):
-        cells = corrupt(clean, noise, rng)[:-1]
-        num_changed = sum(cell.seen != cell.target and cell.target != BLANK for cell in cells)
-        # Only substitutions, so that the right edits are known.
-        if num_changed in (2, 3) and all(cell.missing <= 0 and cell.target != BLANK for cell in cells):
-            items.append((clean, [cell.seen for cell in cells]))
-        if len(items) == n:
-            break
-    print(f"{len(items)} functions with two or three bugs: share fully repaired")
-    for threshold in THRESHOLDS:
-        row = [
-            sum(step(proposer, seen, threshold) == clean for clean, seen in items) / len(items)
-            for step in (one_step, many_steps)
-        ]
-        print(f"edits above {threshold:.0f} nats: one step {row[0]:.1%}, up to {MAX_STEPS} steps {row[1]:.1%}")
+        written = sum(path.read_bytes() != content for path, content in files.items())
+        wrong = sum(path.read_bytes() != apply_diff(files[path], differences.get(path, "")) for path in files)
+    by_json = len(files) - untouched
+    print(f"{len(files)} files, {len(differences)} repaired; {by_json} written by --json, {written} by --yes")
+    print(f"{wrong} with bytes changed that the diff does not show")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
-    parser.add_argument("what", choices=("syntax", "several", "bytes"))
+    parser.add_argument("source", type=Path, help="a corpus; for syntax also a JSONL file")
+    parser.add_argument("what", choices=("syntax", "bytes"))
     parser.add_argument("--model", default="mend")
     parser.add_argument("--n", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    corpus = Corpus(options.corpus)
     if options.what == "bytes":
-        run_bytes(corpus, options.model, options.n, options.seed)
+        run_bytes(Corpus(options.source), options.model, options.n, options.seed)
         return
-    run = run_syntax if options.what == "syntax" else run_several
-    run(corpus, load_mender(options.model).proposer, options.n, options.seed)
+    proposer = load_mender(options.model).proposer
+    if options.source.suffix != ".jsonl":
+        run_syntax(broken_sources(Corpus(options.source), options.seed), proposer, options.n)
+        return
+    for cut in (False, True):
+        print("cut by the token limit:" if cut else "complete:")
+        run_syntax(written_sources(options.source, cut=cut), proposer, options.n)
 
 
 if __name__ == "__main__":
