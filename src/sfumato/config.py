@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import json
 import math
+import sys
 import tomllib
 import types
 import typing
@@ -64,47 +65,48 @@ def load_recipe(
     return from_table(cls, table)
 
 
-def check_range(owner: object, names: str, low: float, high: float = math.inf, *, above: bool = False) -> None:
-    """Check that fields of a config are within a range.
-
-    Args:
-        names: field names, separated by spaces.
-        low, high: the range, inclusive.
-        above: exclude `low`.
+def check_range(owner: object, names: str, low: float, high: float | None = None, *, above: bool = False) -> None:
+    """`check_number` for fields of a config, given by their names, separated by spaces.
 
     Raises:
         ConfigError: with the field, its value and the range.
     """
-    allowed = f"more than {low:g}" if above else f"{low:g}"
-    if high < math.inf:
-        allowed += f", at most {high:g}" if above else f" to {high:g}"
-    elif not above:
-        allowed += " or more"
     for name in names.split():
-        value = getattr(owner, name)
-        if not (low < value if above else low <= value) or not value <= high or value == math.inf:
-            raise ConfigError(f"{name} is {value}; allowed: {allowed}")
+        check_number(name, getattr(owner, name), low, high, above=above, error=ConfigError)
 
 
 def check_number(
     name: str,
     value: object,
     low: float,
-    high: float = math.inf,
+    high: float | None = None,
     *,
+    above: bool = False,
     whole: bool = False,
     error: type[SfumatoError] = RequestError,
 ) -> None:
-    """Check that a value is a number within a range, inclusive.
+    """Check that a value is a number within a range.
+
+    Args:
+        low, high: the range, inclusive; without `high`, any finite number.
+        above: exclude `low`.
+        whole: only whole numbers.
 
     Raises:
         error: with the name, the value and the range.
     """
-    number = not isinstance(value, bool) and isinstance(value, int if whole else (int, float))
-    if not number or not low <= value <= high:  # type: ignore[operator]
-        shown = str if whole else "{:g}".format
-        upper = "or more" if high == math.inf else f"to {shown(high)}"
-        raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{shown(low)} {upper}")
+    if isinstance(value, int if whole else int | float) and not isinstance(value, bool):
+        limit = sys.float_info.max if high is None else high
+        if (low < value if above else low <= value) and value <= limit:
+            return
+    first, last = (
+        str(end) if isinstance(end, int) else f"{end:g}" for end in (low, math.inf if high is None else high)
+    )
+    if above:
+        allowed = f"more than {first}" if last == "inf" else f"more than {first}, at most {last}"
+    else:
+        allowed = f"{first} or more" if last == "inf" else f"{first} to {last}"
+    raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{allowed}")
 
 
 def _read_table(path: Path) -> dict[str, Any]:

@@ -287,10 +287,13 @@ def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., Text
     [
         ({"length": 0}, "length is 0; allowed: 'auto' or a whole number"),
         ({"length": "long"}, "length is 'long'"),
+        ({"length": 2.5}, "length is 2.5"),
         ({"max_tokens": 0}, "max_tokens is 0"),
+        ({"max_tokens": 2.5}, "max_tokens is 2.5; allowed: a whole number, 1 or more"),
+        ({"seed": "x"}, "seed is 'x'; allowed: a whole number"),
         ({"stop": ""}, "stop is ''; allowed: a list of texts"),
         ({"stop": [""]}, r"stop is \(''\,\); allowed: a list of non-empty strings"),
-        ({"n": 0}, "n is 0; allowed: 1 to 256"),
+        ({"n": 0}, "n is 0; allowed: a whole number, 1 to 256"),
         ({"length": 100}, "a span has 102 tokens"),
     ],
 )
@@ -304,8 +307,13 @@ def test_unsupported_edits_are_refused(make_model: Make, specs: dict[str, Genera
     for call in (lambda: single.edit("text"), lambda: single.infill("a", "b")):
         with pytest.raises(RequestError, match="small is autoregressive and cannot see what follows a position"):
             call()
-    with pytest.raises(RequestError, match=r"strength is 1\.5; allowed: more than 0, at most 1"):
-        model.edit("text", strength=1.5)
+    for name, value, allowed in (
+        ("strength", 1.5, "more than 0, at most 1"),
+        ("strength", "much", "more than 0, at most 1"),
+        ("seed", 1.5, "a whole number"),
+    ):
+        with pytest.raises(RequestError, match=f"{name} is {value!r}; allowed: {allowed}"):
+            model.edit("text", **{name: value})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

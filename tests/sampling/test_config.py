@@ -36,6 +36,7 @@ from sfumato.sampling.samplers.ranking import Margin
         ("stop_probability", 2.0, "0 to 1"),
         ("top_p", 0.0, "more than 0, at most 1"),
         ("top_p", 1.1, "more than 0, at most 1"),
+        ("top_p", "much", "more than 0, at most 1"),
     ],
 )
 def test_refusals_name_the_field_value_and_range(field: str, value: Any, allowed: str) -> None:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
 import torch
 
@@ -101,8 +102,8 @@ class ModelBundle:
         given = {"the prompt": request.prompt, "the start": start, "logit_bias": tuple(dict(request.logit_bias))}
         for name, tokens in given.items():
             for token in tokens:
-                if not 0 <= token < vocab_size:
-                    raise RequestError(f"{name} holds token {token}; allowed: 0 to {vocab_size - 1}")
+                if not isinstance(token, Integral) or not 0 <= token < vocab_size:
+                    raise RequestError(f"{name} holds token {token!r}; allowed: 0 to {vocab_size - 1}")
         if request.automaton is not None:
             self._check_possible(request.automaton, request)
         if request.revisit and not self.layout.reopens:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, Unpack, overload
 
@@ -33,11 +33,6 @@ MAX_TOKENS = 128
 _NO_SETTINGS = {"sampler", "steps", "temperature"} | GenerateOptions.__optional_keys__ - (
     SamplerOptions.__optional_keys__ | {"budget"}
 )
-
-
-def _check_number_of_answers(n: int) -> None:
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 256:
-        raise RequestError(f"n is {n!r}; allowed: 1 to 256")
 
 
 class TextModel:
@@ -222,7 +217,6 @@ class TextModel:
             CapacityError: if the gap and its context do not fit the model.
         """
         self._check_sees_suffix("infill")
-        _check_number_of_answers(n)
         ranked = infill_text(self, prefix, suffix, n, options)
         return ranked if n > 1 else ranked[0]
 
@@ -249,7 +243,6 @@ class TextModel:
             CapacityError: if a span and its context do not fit the model.
         """
         self._check_sees_suffix("edit")
-        _check_number_of_answers(n)
         ranked = edit_text(self, text, n, options)
         return ranked if n > 1 else ranked[0]
 
@@ -313,7 +306,9 @@ class TextModel:
         seed_text, strength = options.get("seed_text"), options.get("strength")
         if seed_text is not None:
             self._check_sees_suffix("start from a draft")
-        revisit = options.get("revisit") or 0
+        revisit, logit_bias = options.get("revisit") or 0, options.get("logit_bias") or {}
+        if not isinstance(logit_bias, Mapping):
+            raise RequestError(f"logit_bias is {logit_bias!r}; allowed: values by token id")
         start, pinned = start_from(self.tokenizer, seed_text, options.get("pin", ()), strength, revisit)
         stop = check_stop(options.get("stop"))
         whole = ("schema", "regex", "choices", "constraint")
@@ -335,7 +330,7 @@ class TextModel:
             start=start,
             stop=stop,
             automaton=self.languages.asked(options, pin=pinned),
-            logit_bias=tuple((options.get("logit_bias") or {}).items()),
+            logit_bias=tuple(logit_bias.items()),
             top_logprobs=options.get("top_logprobs", 0),
             revisit=revisit,
             revisit_level=1.0 if strength is None else strength,

@@ -18,6 +18,17 @@ from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 
 MAX_TOP_LOGPROBS = 256
 MAX_POSITIONS = 2**20
+MAX_VARIATIONS = 256
+_RANGES = {
+    "max_tokens": (1, MAX_POSITIONS),
+    "canvas_length": (1, MAX_POSITIONS),
+    # Variation i uses seed + i, and draws take seeds up to 2^63 - 1.
+    "seed": (0, 2**62 - 1),
+    "n": (1, MAX_VARIATIONS),
+    "priority": (-MAX_POSITIONS, MAX_POSITIONS),
+    "top_logprobs": (0, MAX_TOP_LOGPROBS),
+    "revisit": (0, None),
+}
 FinishReason = Literal["stop", "steps", "length", "deadline", "cancelled", "unsure", "error"]
 """stop: the model ended its text, a stop string was reached, or the start was filled in; steps: the same, but a canvas
 had not settled when its steps ran out (`Usage.unsettled`), so the answer may be noise; length: max_tokens was reached;
@@ -54,14 +65,12 @@ class Start:
         return any(self.frozen[self.frozen.index(False) :])
 
     def __post_init__(self) -> None:
-        if not 0 < self.num_bound <= len(self.tokens):
-            raise RequestError(f"bound is {self.bound}; allowed: 1 to {len(self.tokens)}")
+        check_number("bound", self.num_bound, 1, len(self.tokens), whole=True)
         if len(self.tokens) != len(self.frozen):
             raise RequestError(f"frozen has {len(self.frozen)} entries for the {len(self.tokens)} tokens of the start")
         if all(self.frozen):
             raise RequestError("the start freezes every position; free at least one")
-        if not 0.0 < self.noise_level <= 1.0:
-            raise RequestError(f"noise_level is {self.noise_level}; allowed: more than 0, at most 1")
+        check_number("noise_level", self.noise_level, 0, 1, above=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,14 +126,15 @@ class Request:
     def __post_init__(self) -> None:
         if not self.prompt:
             raise RequestError("the prompt is empty; give at least one token")
-        for name in ("max_tokens", "canvas_length", "n", "seed", "priority", "revisit", "top_logprobs"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise RequestError(f"{name} is {value!r}; allowed: a whole number")
-        for name, maximum in (("max_tokens", MAX_POSITIONS), ("canvas_length", MAX_POSITIONS), ("n", 256)):
-            value = getattr(self, name)
-            if not 1 <= value <= maximum:
-                raise RequestError(f"{name} is {value}; allowed: 1 to {maximum}")
+        for name, (low, high) in _RANGES.items():
+            check_number(name, getattr(self, name), low, high, whole=True)
+        if self.deadline_ms is not None:
+            check_number("deadline_ms", self.deadline_ms, 1, whole=True)
+        if self.min_steps is not None:
+            check_number("min_steps", self.min_steps, 1, self.sampler.steps, whole=True)
+        for token, value in self.logit_bias:
+            check_number(f"logit_bias of token {token}", value, -100, 100)
+        check_number("revisit_level", self.revisit_level, 0, 1, above=True)
         if self.automaton is not None and self.sampler.reuse != "none":
             raise RequestError(f"reuse is {self.sampler.reuse!r}; allowed with a constraint on the answer: 'none'")
         if self.start is not None and len(self.start.tokens) != self.max_tokens:
@@ -134,23 +144,8 @@ class Request:
         if check_stop(self.stop) and (self.start is not None or self.revisit):
             given = "revisit" if self.revisit else "a draft or a gap, whose tokens are all filled in"
             raise RequestError(f"stop is for an answer that ends by itself; allowed: without {given}")
-        if self.deadline_ms is not None:
-            check_number("deadline_ms", self.deadline_ms, 1, whole=True)
-        if self.min_steps is not None and not 1 <= self.min_steps <= self.sampler.steps:
-            raise RequestError(f"min_steps is {self.min_steps}; allowed: 1 to {self.sampler.steps}, its steps")
-        for token, value in self.logit_bias:
-            if not -100 <= value <= 100:
-                raise RequestError(f"logit_bias of token {token} is {value}; allowed: -100 to 100")
-        if not 0 <= self.top_logprobs <= MAX_TOP_LOGPROBS:
-            raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed: 0 to {MAX_TOP_LOGPROBS}")
         if self.top_logprobs and self.revisit:
             raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed with revisit: 0")
-        if self.revisit < 0:
-            raise RequestError(f"revisit is {self.revisit}; allowed: 0 or more")
-        if not 0.0 < self.revisit_level <= 1.0:
-            raise RequestError(f"revisit_level is {self.revisit_level}; allowed: more than 0, at most 1")
-        if not 0 <= self.seed < 2**62:
-            raise RequestError(f"seed is {self.seed}; allowed: 0 to 2^62 - 1")
 
 
 @dataclass(kw_only=True)

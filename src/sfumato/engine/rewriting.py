@@ -18,7 +18,7 @@ from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
 from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
-from sfumato.engine.request import Request, Result, Usage
+from sfumato.engine.request import MAX_VARIATIONS, Request, Result, Usage
 from sfumato.engine.stop_strings import check_stop, scan
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
@@ -43,14 +43,14 @@ _LEAST_NOISE = 1e-6
 
 def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
     """See `TextModel.infill`."""
-    length, max_tokens, seed = options.get("length", "auto"), options.get("max_tokens", 32), options.get("seed", 0)
+    length, max_tokens = options.get("length", "auto"), options.get("max_tokens", 32)
     if isinstance(length, bool) or (length != "auto" and (not isinstance(length, int) or length < 1)):
         raise RequestError(f"length is {length!r}; allowed: 'auto' or a whole number, 1 or more")
-    if max_tokens < 1:
-        raise RequestError(f"max_tokens is {max_tokens}; allowed: 1 or more")
+    check_number("max_tokens", max_tokens, 1, whole=True)
     stop = check_stop(options.get("stop"))
     context = model.context(options.get("prompt"), options.get("system"))
-    job = Rewriting(model, context, range(seed, seed + n), canvas_options(options, InfillOptions.__optional_keys__))
+    seeds = _seeds(options, n)
+    job = Rewriting(model, context, seeds, canvas_options(options, InfillOptions.__optional_keys__))
     return job.infill(prefix, suffix, length=length, max_tokens=max_tokens, stop=stop)
 
 
@@ -59,14 +59,13 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     spans, instruction, system = options.get("spans"), options.get("instruction"), options.get("system")
     strength, budget, judge = options.get("strength"), options.get("budget", 64), options.get("judge")
     noise_level = 1.0 if strength is None else strength
-    if not 0.0 < noise_level <= 1.0:
-        raise RequestError(f"strength is {noise_level}; allowed: more than 0, at most 1")
+    check_number("strength", noise_level, 0, 1, above=True)
     check_number("budget", budget, 1, whole=True)
     needed: object = options.get("min_certainty")
     needed = model.generation.get("min_certainty", -math.inf) if needed is None else needed
     if isinstance(needed, bool) or not isinstance(needed, int | float) or math.isnan(needed):
         raise RequestError(f"min_certainty is {needed!r}; allowed: a number of nats, -inf for any edit")
-    shared, seed = canvas_options(options, EditOptions.__optional_keys__), options.get("seed", 0)
+    shared, seeds = canvas_options(options, EditOptions.__optional_keys__), _seeds(options, n)
     check_characters(text)
     chosen = None if spans is None else editing.check_spans(text, spans)
     if instruction is not None:
@@ -75,7 +74,7 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
     for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
-        job = Rewriting(model, context, range(seed, seed + n), shared, options.get("on_draft"))
+        job = Rewriting(model, context, seeds, shared, options.get("on_draft"))
         covered = None if chosen is None else excerpt.cover(chosen)
         if covered is None or (covered and math.isfinite(needed)):
             found = job.read_and_edit(excerpt, covered, noise_level=noise_level, budget=budget, judge=judge)
@@ -87,6 +86,14 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
             return sure
     error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
     return [dataclasses.replace(editing.expand_result(results[0], text), finish_reason="unsure", error=error)]
+
+
+def _seeds(options: CanvasOptions, n: int) -> range:
+    """The seeds of n answers."""
+    seed = options.get("seed", 0)
+    check_number("n", n, 1, MAX_VARIATIONS, whole=True)
+    check_number("seed", seed, 0, whole=True)
+    return range(seed, seed + n)
 
 
 class Rewriting:

@@ -6,6 +6,7 @@ batch as tensors."""
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -87,14 +88,13 @@ class SamplerConfig:
         check_number("block_length", self.block_length, 0, 2**20, whole=True)
         for name in ("temperature_start", "temperature_end"):
             check_number(name, getattr(self, name), 0, MAX_TEMPERATURE)
-        check_number("stop_entropy", self.stop_entropy, 0)
+        check_number("top_p", self.top_p, 0, 1, above=True)
+        check_number("stop_entropy", self.stop_entropy, 0, math.inf)
         check_number("stop_probability", self.stop_probability, 0, 1)
         if self.refresh and self.reuse == "none":
             raise RequestError(
                 f"refresh is {self.refresh} but reuse is 'none'; allowed: with reuse 'settled' or 'block'"
             )
-        if isinstance(self.top_p, bool) or not isinstance(self.top_p, (int, float)) or not 0.0 < self.top_p <= 1.0:
-            raise RequestError(f"top_p is {self.top_p!r}; allowed: more than 0, at most 1")
 
     @classmethod
     def of(cls, settings: Mapping[str, object], base: SamplerConfig | None = None) -> SamplerConfig:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -271,7 +272,7 @@ class Entropy(Sampler):
     """Budget per step in nats, >= 0; infinity accepts everything. 0.1 is DiffusionGemma's."""
 
     def __post_init__(self) -> None:
-        check_number("entropy_bound", self.entropy_bound, 0)
+        check_number("entropy_bound", self.entropy_bound, 0, math.inf)
 
     def accept(self, turn: Turn) -> Tensor:
         return accept_by_entropy(turn.statistics.entropy_RL, turn.candidates_RL, self.entropy_bound)
