@@ -227,8 +227,10 @@ def test_number_of_parameters_equals_a_count_by_hand(make_decoder: Callable[...,
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"vocab_size": 0}, "vocab_size is 0; allowed: more than 0"),
+        ({"vocab_size": 0}, "vocab_size is 0; allowed: a whole number, more than 0"),
         ({"rope_theta": -1.0}, "rope_theta is -1.0; allowed: more than 0"),
+        ({"rms_norm_eps": float("nan")}, "rms_norm_eps is nan; allowed: more than 0"),
+        ({"partial_rotary_factor": 1.5}, "partial_rotary_factor is 1.5; allowed: more than 0, at most 1"),
         ({"num_key_value_heads": 3}, "num_key_value_heads is 3; allowed: a divisor of num_attention_heads = 4"),
         ({"head_dim": 5}, "head_dim is 5; allowed: an even number"),
     ],

@@ -21,6 +21,7 @@ from typing import TypeGuard, cast
 import torch
 from torch import Tensor, nn
 
+from sfumato.config import check_range
 from sfumato.errors import ConfigError, RequestError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.models.layers import (
@@ -96,8 +97,7 @@ class DecoderConfig(ModelConfig):
         edges = self.length_buckets
         if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
             raise ConfigError(f"length_buckets is {list(edges)}; allowed: lengths of 1 or more, ascending")
-        if not self.partial_rotary_factor <= 1.0:
-            raise ConfigError(f"partial_rotary_factor is {self.partial_rotary_factor}; allowed: at most 1")
+        check_range(self, "partial_rotary_factor", 0, 1, above=True)
         if self.head_dim % 2:
             raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
         if int(self.head_dim * self.partial_rotary_factor) % 2:

@@ -51,8 +51,8 @@ class AttentionShape:
         check_range(self, "partial_rotary_factor", 0, 1, above=True)
         if self.head_dim % 2:
             raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")
-        if self.window is not None and self.window < 1:
-            raise ConfigError(f"window is {self.window}; allowed: 1 or more")
+        if self.window is not None:
+            check_range(self, "window", 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,6 +94,7 @@ class RopeScaling:
         if self.rope_type not in ("linear", "llama3"):
             raise ConfigError(unknown("rope_type", str(self.rope_type), ["linear", "llama3"]))
         check_range(self, "factor", 1)
+        check_range(self, "low_freq_factor original_max_position_embeddings", 0, above=True)
         if not self.low_freq_factor < self.high_freq_factor:
             raise ConfigError(
                 f"low_freq_factor is {self.low_freq_factor}; allowed: below high_freq_factor = {self.high_freq_factor}"

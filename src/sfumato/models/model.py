@@ -33,6 +33,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sfumato.config import check_number
 from sfumato.errors import ConfigError, unknown
 from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
@@ -79,9 +80,9 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for each in dataclasses.fields(self):
-            value = getattr(self, each.name)
-            if each.type in ("int", "float") and value <= 0:
-                raise ConfigError(f"{each.name} is {value}; allowed: more than 0")
+            if each.type in ("int", "float"):
+                value, whole = getattr(self, each.name), each.type == "int"
+                check_number(each.name, value, 0, above=True, whole=whole, error=ConfigError)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain values."""

@@ -49,6 +49,8 @@ class MoEConfig:
 
     def __post_init__(self) -> None:
         check_range(self, "num_experts num_experts_per_tok moe_intermediate_size n_group topk_group", 1)
+        check_range(self, "num_shared_experts first_k_dense_replace", 0)
+        check_range(self, "routed_scaling_factor", 0, above=True)
         if self.num_experts % self.n_group:
             raise ConfigError(f"n_group is {self.n_group}; allowed: a divisor of num_experts = {self.num_experts}")
         if self.topk_group > self.n_group:

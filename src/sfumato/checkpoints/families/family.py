@@ -69,12 +69,21 @@ class ConfigTable:
             raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: a number")
         return value
 
-    def table(self, key: str) -> ConfigTable:
-        """A nested object."""
-        value = self.take(key)
+    def object(self, key: str, default: Any = _REQUIRED) -> dict[str, Any]:
+        """A nested object; null counts as missing.
+
+        Raises:
+            CheckpointError: if it is anything else.
+        """
+        value = self.take(key, default)
+        value = default if value is None and default is not _REQUIRED else value
         if not isinstance(value, dict):
             raise CheckpointError(f"{self.where}: {key} is {value!r}; allowed: an object")
-        return ConfigTable(value, f"{self.where}: {key}")
+        return value
+
+    def table(self, key: str) -> ConfigTable:
+        """A nested object, to be read key by key."""
+        return ConfigTable(self.object(key), f"{self.where}: {key}")
 
     def rest(self) -> dict[str, Any]:
         """Everything not read yet, without the model type."""
@@ -137,6 +146,12 @@ class Family:
     """Name prefixes of tensors in unsupported parts, such as a vision tower."""
 
 
+def given(values: Mapping[str, Any], key: str, default: float) -> Any:
+    """A value of generation_config.json; missing or null ones are the default."""
+    value = values.get(key)
+    return default if value is None else value
+
+
 def same_names(model: Model) -> Layout:
     """The layout of a checkpoint with our tensor names."""
     return {name: (Part(name),) for name in model.state_dict()}
@@ -156,10 +171,7 @@ def native_config(config: DecoderConfig, spec: GenerationSpec) -> dict[str, Any]
 
 
 def _build(table: ConfigTable) -> tuple[Model, GenerationSpec]:
-    spec_table = table.take("generation_spec", {})
-    if not isinstance(spec_table, dict):
-        raise CheckpointError(f"{table.where}: generation_spec is {spec_table!r}; allowed: an object")
-    spec = from_table(GenerationSpec, spec_table, "generation_spec.")
+    spec = from_table(GenerationSpec, table.object("generation_spec", {}), "generation_spec.")
     return Decoder(from_table(DecoderConfig, table.rest())), spec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
+from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, given, same_names
 from sfumato.config import from_table
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.gemma import ACTIVATION, DECODER, ENCODER, Gemma, GemmaConfig
@@ -92,15 +92,14 @@ def _heads(table: ConfigTable, layer_types: list[str]) -> dict[str, dict[str, in
     sliding = {"head_dim": table.number("head_dim"), "num_key_value_heads": table.number("num_key_value_heads")}
     global_dim, global_heads = table.number("global_head_dim", 512), table.number("num_global_key_value_heads", None)
     full = {"head_dim": global_dim, "num_key_value_heads": global_heads or sliding["num_key_value_heads"]}
-    given = table.take("per_layer_config", None)
-    if given is None:
+    listed = table.take("per_layer_config", None)
+    if listed is None:
         return {kind: full if kind == _FULL else sliding for kind in dict.fromkeys(layer_types)}
     where = f"{table.where}: per_layer_config"
-    if not isinstance(given, dict) or not all(layer.isdecimal() for layer in given):
-        raise CheckpointError(f"{where} is {given!r}; allowed: an object with layers' numbers as keys")
-    listed = ConfigTable(given, where)
+    if not isinstance(listed, dict) or not all(layer.isdecimal() for layer in listed):
+        raise CheckpointError(f"{where} is {listed!r}; allowed: an object with layers' numbers as keys")
     # Zero-padded, so that they sort by layer.
-    overrides = {int(layer): listed.table(layer) for layer in given}
+    overrides = {int(layer): ConfigTable(listed, where).table(layer) for layer in listed}
     heads: dict[str, dict[str, int]] = {}
     for layer, kind in enumerate(layer_types):
         override = overrides.pop(layer, ConfigTable({}, where))
@@ -142,25 +141,19 @@ def _generation(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         CheckpointError: if it asks for another sampler.
     """
-
     sampler = values.get("sampler_config") or {}
     if not isinstance(sampler, dict) or sampler.get("_cls_name", _SAMPLER) != _SAMPLER:
         raise CheckpointError(f"generation_config.json: sampler_config is {sampler!r}; allowed: {_SAMPLER}")
     return {
         "name": "entropy",
-        "entropy_bound": _given(sampler, "entropy_bound", 0.1),
-        "temperature_start": _given(values, "t_max", 0.8),
-        "temperature_end": _given(values, "t_min", 0.4),
-        "steps": _given(values, "max_denoising_steps", 48),
-        "stable_steps": _given(values, "stability_threshold", 1),
-        "stop_entropy": _given(values, "confidence_threshold", 0.005),
-        "max_tokens": _given(values, "max_new_tokens", 256),
+        "entropy_bound": given(sampler, "entropy_bound", 0.1),
+        "temperature_start": given(values, "t_max", 0.8),
+        "temperature_end": given(values, "t_min", 0.4),
+        "steps": given(values, "max_denoising_steps", 48),
+        "stable_steps": given(values, "stability_threshold", 1),
+        "stop_entropy": given(values, "confidence_threshold", 0.005),
+        "max_tokens": given(values, "max_new_tokens", 256),
     }
-
-
-def _given(values: Mapping[str, Any], key: str, default: float) -> Any:
-    value = values.get(key)
-    return default if value is None else value
 
 
 FAMILIES = {

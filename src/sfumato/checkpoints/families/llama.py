@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
+from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, given, same_names
 from sfumato.config import from_table
 from sfumato.errors import CheckpointError
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -35,7 +35,7 @@ def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
         "num_hidden_layers": table.number("num_hidden_layers"),
         "num_attention_heads": num_heads,
         "num_key_value_heads": table.number("num_key_value_heads", None) or num_heads,
-        "head_dim": table.number("head_dim", None) or hidden_size // num_heads,
+        "head_dim": table.number("head_dim", None) or hidden_size // (num_heads or 1),
         "max_position_embeddings": table.number("max_position_embeddings", 2048),
         "rms_norm_eps": table.number("rms_norm_eps", 1e-6),
         "rope_theta": theta,
@@ -47,8 +47,7 @@ def decoder_config(table: ConfigTable, **settings: Any) -> DecoderConfig:
 
 def rope(table: ConfigTable) -> tuple[float, float, dict[str, Any] | None]:
     """Base, rotated share and scaling of the rotary embedding, from either config format."""
-    parameters = table.take("rope_parameters", None) or {}
-    scaling = table.take("rope_scaling", None) or {}
+    parameters, scaling = table.object("rope_parameters", {}), table.object("rope_scaling", {})
     theta = table.number("rope_theta", None) or parameters.get("rope_theta", 10000.0)
     fraction = table.number("partial_rotary_factor", None) or parameters.get("partial_rotary_factor", 1.0)
     merged = {**parameters, **scaling}
@@ -74,18 +73,18 @@ def no_sliding_window(table: ConfigTable) -> None:
         raise CheckpointError(f"{table.where}: layer_types has {sorted(kinds)}; allowed: full_attention")
 
 
-def mixture(table: ConfigTable) -> MoEConfig:
+def _mixture(table: ConfigTable) -> dict[str, Any]:
     """The mixture of experts of a Qwen3-MoE config."""
     table.expect("decoder_sparse_step", 1)
     table.expect("mlp_only_layers", [], None)
     # The name used by transformers 5.
     local = table.number("num_local_experts", None)
-    return MoEConfig(
-        num_experts=table.number("num_experts") if local is None else table.number("num_experts", local),
-        num_experts_per_tok=table.number("num_experts_per_tok"),
-        moe_intermediate_size=table.number("moe_intermediate_size"),
-        norm_topk_prob=table.take("norm_topk_prob", False),
-    )
+    return {
+        "num_experts": table.number("num_experts") if local is None else table.number("num_experts", local),
+        "num_experts_per_tok": table.number("num_experts_per_tok"),
+        "moe_intermediate_size": table.number("moe_intermediate_size"),
+        "norm_topk_prob": table.take("norm_topk_prob", False),
+    }
 
 
 def _llama(table: ConfigTable) -> tuple[Model, GenerationSpec]:
@@ -112,10 +111,9 @@ def _qwen2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
 def qwen3_config(table: ConfigTable) -> DecoderConfig:
     """The config of a Qwen3-shaped decoder: normalised queries and keys, with experts if the model type has them."""
     no_sliding_window(table)
-    moe = mixture(table) if str(table.take("model_type")).endswith("_moe") else None
+    moe = _mixture(table) if str(table.take("model_type")).endswith("_moe") else None
     bias = table.take("attention_bias", False)
-    config = decoder_config(table, attention_bias=bias, output_bias=bias, qk_norm=True)
-    return dataclasses.replace(config, moe=moe)
+    return decoder_config(table, attention_bias=bias, output_bias=bias, qk_norm=True, moe=moe)
 
 
 def _qwen3(table: ConfigTable) -> tuple[Model, GenerationSpec]:
@@ -153,11 +151,12 @@ def autoregressive_generation(values: Mapping[str, Any]) -> dict[str, Any]:
     """Sampling defaults from generation_config.json for autoregressive models: greedy unless do_sample is set."""
     if not values.get("do_sample", False):
         return {"temperature_start": 0.0, "temperature_end": 0.0}
-    temperature = float(values.get("temperature") or 1.0)
+    temperature = given(values, "temperature", 1.0)
     return {
         "temperature_start": temperature,
         "temperature_end": temperature,
-        "top_p": float(values.get("top_p") or 1.0),
+        "top_p": given(values, "top_p", 1.0),
+        "top_k": given(values, "top_k", 0),
     }
 
 

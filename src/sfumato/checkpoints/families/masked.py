@@ -6,7 +6,6 @@ filling masks. The defaults of their generate functions are sampling defaults he
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,10 +17,10 @@ from sfumato.checkpoints.families.llama import (
     qwen3_config,
     tied_head,
 )
+from sfumato.config import from_table
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
-from sfumato.models.moe import MoEConfig
-from sfumato.spec import GenerationSpec
+from sfumato.spec import GenerationSpec, PrefixAttention
 
 # None of the four stops a canvas early on confidence: they continue until no mask is left.
 _GREEDY = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0}
@@ -36,29 +35,32 @@ def _llada(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     }.items():  # fmt: skip
         table.expect(key, value)
     width, num_heads = table.number("d_model"), table.number("n_heads")
-    config = DecoderConfig(
-        vocab_size=table.number("embedding_size", None) or table.number("vocab_size"),
-        hidden_size=width,
-        intermediate_size=table.number("mlp_hidden_size", None) or table.number("mlp_ratio") * width,
-        num_hidden_layers=table.number("n_layers"),
-        num_attention_heads=num_heads,
-        num_key_value_heads=table.number("n_kv_heads", None) or num_heads,
-        head_dim=width // num_heads,
-        max_position_embeddings=table.number("max_sequence_length"),
-        rms_norm_eps=table.number("rms_norm_eps"),
-        rope_theta=table.number("rope_theta"),
-        tie_word_embeddings=table.take("weight_tying"),
-    )
-    spec = GenerationSpec(
-        noise="mask", mask_id=table.number("mask_token_id"), canvas_length=128, prefix_attention="full"
-    )
+    values = {
+        "vocab_size": table.number("embedding_size", None) or table.number("vocab_size"),
+        "hidden_size": width,
+        "intermediate_size": table.number("mlp_hidden_size", None) or table.number("mlp_ratio") * width,
+        "num_hidden_layers": table.number("n_layers"),
+        "num_attention_heads": num_heads,
+        "num_key_value_heads": table.number("n_kv_heads", None) or num_heads,
+        "head_dim": width // (num_heads or 1),
+        "max_position_embeddings": table.number("max_sequence_length"),
+        "rms_norm_eps": table.number("rms_norm_eps"),
+        "rope_theta": table.number("rope_theta"),
+        "tie_word_embeddings": table.take("weight_tying"),
+    }
+    spec = _mask_spec(table.number("mask_token_id"), 128, "full")
     table.finish(
         [
             *("vocab_size", "mlp_ratio", "init_device", "init_fn", "init_std", "init_cutoff_factor", "precision"),
             *("flash_attention", "alibi_bias_max", "rope_full_precision", "attention_layer_norm_with_affine"),
         ]
     )
-    return Decoder(config), spec
+    return Decoder(from_table(DecoderConfig, values)), spec
+
+
+def _mask_spec(mask_id: int, canvas_length: int, prefix: PrefixAttention, *, shift: bool = False) -> GenerationSpec:
+    values = {"mask_id": mask_id, "canvas_length": canvas_length, "prefix_attention": prefix, "logit_shift": shift}
+    return from_table(GenerationSpec, {"noise": "mask", **values})
 
 
 _LLADA_NAMES = {
@@ -97,9 +99,8 @@ def _llada_generation(values: Mapping[str, Any]) -> dict[str, Any]:
 def _dream(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     no_sliding_window(table)
     config = decoder_config(table, attention_bias=True)
-    mask_id = table.number("mask_token_id", 151666)
+    spec = _mask_spec(table.number("mask_token_id", 151666), 256, "full", shift=True)
     table.finish(["full_attn_implementation", "use_mrope", "eos_penalty", "eps"])
-    spec = GenerationSpec(noise="mask", mask_id=mask_id, canvas_length=256, prefix_attention="full", logit_shift=True)
     return Decoder(config), spec
 
 
@@ -117,13 +118,9 @@ def _dream_generation(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _block_spec(mask_id: int, block: int) -> GenerationSpec:
-    return GenerationSpec(noise="mask", mask_id=mask_id, canvas_length=block, prefix_attention="block")
-
-
 def _sdar(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     config = qwen3_config(table)
-    spec = _block_spec(table.number("mask_token_id", 151669), table.number("block_size", 4))
+    spec = _mask_spec(table.number("mask_token_id", 151669), table.number("block_size", 4), "block")
     table.finish(
         [
             *("attn_implementation", "fuse_cross_entropy", "debug", "ep_size", "micro_forward", "skip_checkpoint"),
@@ -144,20 +141,16 @@ def _llada2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
         "use_qkv_bias": False, "use_bias": False, "norm_head": False, "use_sliding_window": False,
     }.items():  # fmt: skip
         table.expect(key, value)
-    moe = MoEConfig(
-        num_experts=table.number("num_experts"),
-        num_experts_per_tok=table.number("num_experts_per_tok"),
-        moe_intermediate_size=table.number("moe_intermediate_size"),
-        num_shared_experts=table.number("num_shared_experts", 0) or 0,
-        first_k_dense_replace=table.number("first_k_dense_replace", 0),
-        score_function="sigmoid",
-        n_group=table.number("n_group"),
-        topk_group=table.number("topk_group"),
-        routed_scaling_factor=table.number("routed_scaling_factor"),
-    )
-    config = dataclasses.replace(decoder_config(table, qk_norm=True), moe=moe)
+    sizes = "num_experts num_experts_per_tok moe_intermediate_size n_group topk_group routed_scaling_factor"
+    moe = {
+        **{key: table.number(key) for key in sizes.split()},
+        "num_shared_experts": table.number("num_shared_experts", 0) or 0,
+        "first_k_dense_replace": table.number("first_k_dense_replace", 0),
+        "score_function": "sigmoid",
+    }
+    config = decoder_config(table, qk_norm=True, moe=moe)
     # Block length and mask are not in the config: these are defaults of its generate function.
-    spec = _block_spec(table.number("mask_token_id", 156895), table.number("block_length", 32))
+    spec = _mask_spec(table.number("mask_token_id", 156895), table.number("block_length", 32), "block")
     table.finish(
         [
             *("rotary_dim", "use_rmsnorm", "norm_softmax", "using_split_qkv_in_self_attention", "sliding_window"),
