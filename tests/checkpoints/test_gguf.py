@@ -58,7 +58,8 @@ def write(path: Path, model: Decoder, architecture: str, quantize: Any = None, *
     writer.add_block_count(config.num_hidden_layers)
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
+    if config.num_key_value_heads != config.num_attention_heads:
+        writer.add_head_count_kv(config.num_key_value_heads)
     writer.add_key_length(config.head_dim)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(config.rope_theta)
@@ -97,6 +98,7 @@ def write(path: Path, model: Decoder, architecture: str, quantize: Any = None, *
 SHAPES = {
     "llama": {},
     "llama-untied": {"tie_word_embeddings": False},
+    "llama-ungrouped": {"num_key_value_heads": 4},
     "qwen2": {"attention_bias": True},
     "qwen3": {"qk_norm": True, "tie_word_embeddings": False},
 }

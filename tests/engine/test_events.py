@@ -45,6 +45,22 @@ def test_only_the_newest_draft_of_a_canvas_is_kept():
     assert queue.take() == [draft(2, canvas=1)], "events already taken are not replaced"
 
 
+def test_queue_is_not_over_while_its_last_event_is_added():
+    """A reader in another thread that finds it over forgets it, and would never see that event."""
+    queue, seen = EventQueue(1), list[bool]()
+
+    class Lock:
+        def __enter__(self) -> None:
+            seen.append(queue.is_over)
+
+        def __exit__(self, *exception: object) -> None:
+            seen.append(queue.is_over)
+
+    queue._lock = Lock()  # type: ignore[assignment]
+    queue.put(finished())
+    assert seen == [False, False]
+
+
 def test_queue_is_over_when_all_finished_events_are_taken():
     queue = EventQueue(2)
     queue.put(finished(0))

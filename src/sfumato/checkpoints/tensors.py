@@ -231,7 +231,7 @@ class GGUFSource:
         if values.get("rope.scaling.type", "none") != "none" or "rope_freqs.weight" in self._file.shapes():
             raise CheckpointError(f"{self.where} scales its rotary embedding; allowed: GGUF files without rope scaling")
         try:
-            width, num_heads = values["embedding_length"], values["attention.head_count"]
+            width, num_heads = values["embedding_length"], self._num_heads("q")
             return {
                 "model_type": self.architecture,
                 "vocab_size": self._file.shapes()["token_embd.weight"][0],
@@ -239,8 +239,8 @@ class GGUFSource:
                 "intermediate_size": values["feed_forward_length"],
                 "num_hidden_layers": values["block_count"],
                 "num_attention_heads": num_heads,
-                "num_key_value_heads": values.get("attention.head_count_kv", num_heads),
-                "head_dim": values.get("attention.key_length", width // num_heads),
+                "num_key_value_heads": self._num_heads("k"),
+                "head_dim": values.get("attention.key_length", width // (num_heads or 1)),
                 "max_position_embeddings": values["context_length"],
                 "rms_norm_eps": values["attention.layer_norm_rms_epsilon"],
                 "rope_theta": values.get("rope.freq_base", 10000.0),
@@ -254,11 +254,15 @@ class GGUFSource:
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for name, values in self._file.tensors():
-            tensor = torch.tensor(values)
-            if self.architecture == "llama" and (".attn_q." in name or ".attn_k." in name):
-                count = "attention.head_count" if ".attn_q." in name else "attention.head_count_kv"
-                tensor = _halves(tensor, int(self._file.get(f"llama.{count}")))
+            tensor, kind = torch.tensor(values), name.partition(".attn_")[2][:2]
+            if self.architecture == "llama" and kind in ("q.", "k."):
+                tensor = _halves(tensor, self._num_heads(kind[0]))
             yield _renamed(name), tensor
+
+    def _num_heads(self, kind: str) -> int:
+        """The number of heads of queries ("q") or keys ("k")."""
+        count, keys = f"{self.architecture}.attention.head_count", f"{self.architecture}.attention.head_count_kv"
+        return int(self._file.get(keys if kind == "k" and keys in self._file.metadata else count))
 
 
 def _renamed(name: str) -> str:

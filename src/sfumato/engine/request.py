@@ -372,11 +372,12 @@ class EventQueue:
 
     def put(self, event: Event) -> None:
         """Add an event."""
-        self._num_open -= isinstance(event, Finished)
         with self._lock:
             if self._latest_only and self._events and _replaces(event, self._events[-1]):
                 self._events.pop()
             self._events.append(event)
+            # Last, so that `is_over` cannot be true before it was taken.
+            self._num_open -= isinstance(event, Finished)
 
     def take(self) -> list[Event]:
         """Take all waiting events."""
