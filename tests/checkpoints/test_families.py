@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sfumato.checkpoints.load import describe
+from sfumato.checkpoints.families.llama import AUTOREGRESSIVE
+from sfumato.checkpoints.load import Checkpoint, describe, export_checkpoint
 from sfumato.errors import CheckpointError
+from sfumato.models.decoder import Decoder
 
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
@@ -79,3 +82,23 @@ def test_autoregressive_models_are_greedy_unless_they_draw(tmp_path: Path):
     assert describe(write(tmp_path, LLAMA, {"do_sample": True, "top_p": None})).generation == plain
     # `TextModel` refuses what no sampler takes, by name.
     assert describe(write(tmp_path, LLAMA, {"do_sample": True, "top_p": "much"})).generation["top_p"] == "much"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"canvas_embedding": True},
+        {"given_embedding": True},
+        {"self_conditioning": True},
+        {"length_buckets": (4, 8)},
+        {"partial_rotary_factor": 2 / 3},
+        {"mlp_bias": True, "qk_norm": True},
+    ],
+    ids=lambda part: next(iter(part)),
+)
+def test_parts_that_transformers_lacks_are_not_exported(
+    make_decoder: Callable[..., Decoder], tmp_path: Path, part: dict[str, Any]
+):
+    lacking = "this combination" if len(part) > 1 else next(iter(part))
+    with pytest.raises(CheckpointError, match=f"no transformers model supports {lacking}"):
+        export_checkpoint(tmp_path, Checkpoint(make_decoder(**part), AUTOREGRESSIVE, {}), [0])

@@ -160,68 +160,52 @@ def autoregressive_generation(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+_SIZES = (
+    *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
+    *("num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps", "rope_theta"),
+    "tie_word_embeddings",
+)
+_MOE_KEYS = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
+# By biases of queries, outputs and MLP, norms of queries, and experts.
+_TRANSFORMERS = {
+    (False, False, False, False, False): ("llama", "LlamaForCausalLM"),
+    (True, True, False, False, False): ("llama", "LlamaForCausalLM"),
+    (False, False, True, False, False): ("llama", "LlamaForCausalLM"),
+    (True, True, True, False, False): ("llama", "LlamaForCausalLM"),
+    (True, False, False, False, False): ("qwen2", "Qwen2ForCausalLM"),
+    (False, False, False, True, False): ("qwen3", "Qwen3ForCausalLM"),
+    (True, True, False, True, False): ("qwen3", "Qwen3ForCausalLM"),
+    (False, False, False, True, True): ("qwen3_moe", "Qwen3MoeForCausalLM"),
+}
+
+
 def hugging_face_config(config: DecoderConfig) -> dict[str, Any]:
     """The config.json of the equivalent transformers model of an autoregressive decoder.
 
     Raises:
         CheckpointError: if there is none, naming what it lacks.
     """
+    moe = {} if config.moe is None else {key: getattr(config.moe, key) for key in _MOE_KEYS}
+    parts = ("canvas_embedding", "given_embedding", "self_conditioning", "length_buckets")
+    extra = [name for name in parts if getattr(config, name)]
+    extra += ["partial_rotary_factor"] * (config.partial_rotary_factor != 1.0)
+    extra += ["shared or grouped experts"] * (config.moe is not None and config.moe != MoEConfig(**moe))
     switches = (config.attention_bias, config.output_bias, config.mlp_bias, config.qk_norm, config.moe is not None)
-    kinds = {
-        (False, False, False, False, False): "llama",
-        (True, True, False, False, False): "llama",
-        (False, False, True, False, False): "llama",
-        (True, True, True, False, False): "llama",
-        (True, False, False, False, False): "qwen2",
-        (False, False, False, True, False): "qwen3",
-        (True, True, False, True, False): "qwen3",
-        (False, False, False, True, True): "qwen3_moe",
-    }
-    extra = [
-        name
-        for name, present in (
-            ("canvas_embedding", config.canvas_embedding),
-            ("self_conditioning", config.self_conditioning),
-            ("partial_rotary_factor", config.partial_rotary_factor != 1.0),
-            ("shared or grouped experts", config.moe is not None and not _plain(config.moe)),
-        )
-        if present
-    ]
-    if extra or switches not in kinds:
+    if extra or switches not in _TRANSFORMERS:
         lacking = ", ".join(extra) or "this combination of biases, query norms and experts"
         raise CheckpointError(f"no transformers model supports {lacking}; allowed: Llama, Qwen2 and Qwen3 shapes")
-    kind = kinds[switches]
-    names = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
-    values: dict[str, Any] = {
+    kind, architecture = _TRANSFORMERS[switches]
+    biases = {"attention_bias": config.attention_bias, "mlp_bias": config.mlp_bias}
+    read = {"llama": biases, "qwen2": {}}.get(kind, {"attention_bias": config.attention_bias})
+    return {
         "model_type": kind,
-        "architectures": [names.get(kind, "Qwen3MoeForCausalLM")],
+        "architectures": [architecture],
         "hidden_act": "silu",
-        **{
-            key: getattr(config, key)
-            for key in (
-                *("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"),
-                *("num_key_value_heads", "head_dim", "max_position_embeddings", "rms_norm_eps", "tie_word_embeddings"),
-            )
-        },
-        "rope_theta": config.rope_theta,
+        **{key: getattr(config, key) for key in _SIZES},
         "rope_scaling": None if config.rope_scaling is None else dataclasses.asdict(config.rope_scaling),
+        **read,
+        **moe,
     }
-    if kind != "qwen2":
-        values["attention_bias"] = config.attention_bias
-    if kind == "llama":
-        values["mlp_bias"] = config.mlp_bias
-    if config.moe is not None:
-        values |= {
-            key: getattr(config.moe, key)
-            for key in ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
-        }
-    return values
-
-
-def _plain(moe: MoEConfig) -> bool:
-    """Whether a mixture has the form of Qwen3-MoE."""
-    supported = ("num_experts", "num_experts_per_tok", "moe_intermediate_size", "norm_topk_prob")
-    return moe == MoEConfig(**{name: getattr(moe, name) for name in supported})
 
 
 FAMILIES = {
