@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -39,6 +40,11 @@ def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
         if temporary.is_file():
             temporary.unlink()
         raise CheckpointError(f"cannot write {path}: {error.strerror}; the previous file is unchanged") from error
+
+
+def write_json(path: Path, value: object) -> None:
+    """Replace a JSON file like `write_atomically`."""
+    write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def _copy_attributes(path: Path, other: Path) -> None:

@@ -6,7 +6,6 @@ and no code that comes with a checkpoint is ever run.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +46,7 @@ from sfumato.models.model import Model
 from sfumato.models.quantization.apply import finish, install, quantizable, waiting
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight
 from sfumato.spec import GenerationSpec
-from sfumato.storage import write_atomically
+from sfumato.storage import write_atomically, write_json
 
 # Weight files of any program.
 _OF_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".onnx"}
@@ -113,8 +112,8 @@ def save_checkpoint(
         (directory / DELTA).unlink(missing_ok=True)
     else:
         save_delta(directory, weights, base, bits=bits or 8)
-    write_atomically(directory / "generation_config.json", _json(generation or {}))
-    write_atomically(directory / "config.json", _json(native_config(model.config, spec)))
+    write_json(directory / "generation_config.json", generation or {})
+    write_json(directory / "config.json", native_config(model.config, spec))
 
 
 def export_checkpoint(
@@ -140,8 +139,8 @@ def export_checkpoint(
     stored = _tensors_to_store(FAMILIES[config["model_type"]], model, dtype)
     config["dtype"] = str(next(iter(stored.values())).dtype).removeprefix("torch.")
     write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
-    write_atomically(directory / "generation_config.json", _json({"eos_token_id": list(eos_ids)}))
-    write_atomically(directory / "config.json", _json(config))
+    write_json(directory / "generation_config.json", {"eos_token_id": list(eos_ids)})
+    write_json(directory / "config.json", config)
 
 
 def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: torch.dtype | None = None) -> None:
@@ -276,7 +275,7 @@ def save_prepared(
     if isinstance(source, Path):
         _copy_others(directory, source)
     elif isinstance(model, Decoder):
-        write_atomically(directory / "config.json", _json(native_config(model.config, spec)))
+        write_json(directory / "config.json", native_config(model.config, spec))
 
 
 def _copy_others(directory: Path, base: Path) -> None:
@@ -434,7 +433,3 @@ def _listing(kind: str, names: Iterable[str]) -> list[str]:
         return []
     more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
     return [f"{kind}: {', '.join(shown[:8])}{more}"]
-
-
-def _json(value: Mapping[str, Any]) -> bytes:
-    return (json.dumps(value, indent=2) + "\n").encode()

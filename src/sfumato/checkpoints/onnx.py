@@ -30,7 +30,7 @@ from sfumato.errors import CheckpointError, ConfigError
 from sfumato.kernels.base import TORCH
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import Heads, set_backend
-from sfumato.storage import sha256_of, write_atomically
+from sfumato.storage import sha256_of, write_atomically, write_json
 from sfumato.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -235,11 +235,11 @@ def export_onnx(
     ends = {"eos_token_id": list(tokenizer.eos_ids)} if len(tokenizer.eos_ids) > 1 else {}
     write_atomically(directory / WEIGHTS, held)
     write_atomically(directory / GRAPH, graph)
-    write_atomically(directory / "generation_config.json", to_json(checkpoint.generation | ends))
+    write_json(directory / "generation_config.json", checkpoint.generation | ends)
     tokenizer.save(directory)
     if source is not None and (source / _STOP_HEAD).is_file():
         write_atomically(directory / _STOP_HEAD, (source / _STOP_HEAD).read_bytes())
-    write_atomically(directory / MANIFEST, to_json(manifest(name, checkpoint, tokenizer, directory)))
+    write_json(directory / MANIFEST, manifest(name, checkpoint, tokenizer, directory))
 
 
 def manifest(name: str, checkpoint: Checkpoint, tokenizer: Tokenizer, directory: Path) -> dict[str, Any]:
@@ -393,8 +393,3 @@ def _external(name: str, place: Place) -> onnx.TensorProto:
     about = {"location": WEIGHTS, "offset": place.start, "length": place.size_bytes}
     tensor.external_data.extend(onnx.StringStringEntryProto(key=key, value=str(value)) for key, value in about.items())
     return tensor
-
-
-def to_json(value: Mapping[str, Any]) -> bytes:
-    """A JSON file."""
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

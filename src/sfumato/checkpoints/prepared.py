@@ -37,7 +37,7 @@ from sfumato.models.quantization.products import (
     multiplies_integers,
 )
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization, QuantizedWeight
-from sfumato.storage import write_atomically
+from sfumato.storage import write_atomically, write_json
 
 VERSION = 1
 """Of the format; changes with the names of tensors and the layout of panels."""
@@ -202,7 +202,7 @@ class Shards:
         self._write()
         num_bytes = sum(path.stat().st_size for path in self._files)
         index = {"metadata": {"total_size": num_bytes}, "weight_map": self._map}
-        write_atomically(self._directory / INDEX, (json.dumps(index, indent=1) + "\n").encode())
+        write_json(self._directory / INDEX, index)
 
     def add(self, tensors: Mapping[str, Tensor]) -> None:
         """Take in tensors, which are kept until their file is full."""

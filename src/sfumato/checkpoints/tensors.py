@@ -15,7 +15,6 @@ by tensor, and verified by its hash.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +30,7 @@ from sfumato.config import read_json
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight, dequantize
-from sfumato.storage import sha256_of, write_atomically
+from sfumato.storage import sha256_of, write_atomically, write_json
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -322,7 +321,7 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
         stored |= round_tensor(name, tensor.detach().cpu().float(), bits)
     info = {"base": base, "sha256": _sha256(path), "taken": sorted(taken)}
     write_atomically(directory / DELTA, save(stored, metadata={"format": "pt"}))
-    write_atomically(directory / BASE, (json.dumps(info, indent=1) + "\n").encode())
+    write_json(directory / BASE, info)
 
 
 def base_of(directory: Path) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine, HasBundle
-from sfumato.engine.request import Event, Finished, Request, Result
+from sfumato.engine.request import Event, Finished, Request, Result, results_of
 
 
 class AsyncEngine:
@@ -104,16 +104,15 @@ class AsyncEngine:
         Returns:
             The n answers.
         """
-        results: dict[int, Result] = {}
+        events: list[Event] = []
 
         def left(remaining: list[Result]) -> None:
             if on_left is not None:
-                on_left([*results.values(), *remaining])
+                on_left([*results_of(events), *remaining])
 
         async for event in self.stream(request, drafts=False, on_left=left):
-            if isinstance(event, Finished):
-                results[event.variation] = event.result
-        return [results[variation] for variation in sorted(results)]
+            events.append(event)
+        return results_of(events)
 
     @property
     def failed(self) -> bool:
@@ -136,7 +135,7 @@ class AsyncEngine:
     ) -> None:
         events = [*events, *await asyncio.to_thread(self._cancel, request_id)]
         if on_left is not None:
-            on_left([event.result for event in events if isinstance(event, Finished)])
+            on_left(results_of(events))
 
     def _cancel(self, request_id: int) -> list[Event]:
         self.engine.cancel(request_id)

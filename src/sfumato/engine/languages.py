@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from collections.abc import Callable, Hashable, Sequence
@@ -92,7 +93,8 @@ class Languages:
         return make_automaton(makers, self.token_bytes, self.eos_ids)
 
     def _remember(self, key: Hashable, make: Callable[[], Automaton | None]) -> Automaton | None:
-        if key in self._automata:
+        # Another thread may drop it at any time.
+        with contextlib.suppress(KeyError):
             return self._automata[key]
         automaton = self._automata[key] = make()
         sizes = {key: 0 if one is None else one.num_states for key, one in list(self._automata.items())}

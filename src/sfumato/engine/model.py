@@ -18,7 +18,7 @@ from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.prompts import Prompt, encode_prompt, start_from
-from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start
+from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start, results_of
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
@@ -58,8 +58,6 @@ class TextModel:
         self.tokenizer = tokenizer
         self.generation: dict[str, object] = dict(checkpoint.generation)
         """Contents of generation_config.json."""
-        self.tasks: list[str] = list(checkpoint.generation.get("tasks", ()))
-        """Tasks the model was made for, if listed."""
         self.max_tokens: int = checkpoint.generation.get("max_tokens", MAX_TOKENS)
         """Default maximum tokens of an answer."""
         try:
@@ -72,6 +70,8 @@ class TextModel:
             self.sampler_defaults = SamplerConfig.of(settings)
             self.sampler_defaults.check(process)
             check_number("max_tokens", self.max_tokens, 1, MAX_POSITIONS, whole=True)
+            self.tasks: list[str] = as_list("tasks", self.generation.get("tasks", ()), "text")
+            """Tasks the model was made for, if listed."""
             self.kinds = read_kinds(self.generation)
             """Kinds of prompts it was trained on; empty if it takes any prompt."""
         except (RequestError, ConfigError) as error:
@@ -281,14 +281,13 @@ class TextModel:
     @property
     def limits(self) -> dict[str, tuple[float, float]]:
         """Smallest and largest value of numeric options. Prompt and answer together also have to fit the model."""
-        num_positions = self.decoder.config.max_position_embeddings
         fixed = self.spec.autoregressive or self.bundle.layout.fixed_canvas
         length = self.spec.canvas_length
         return {
             "steps": (1, MAX_STEPS),
             "temperature": (0, MAX_TEMPERATURE),
-            "canvas_length": (length, length) if fixed else (1, num_positions),
-            "max_tokens": (1, num_positions),
+            "canvas_length": (length, length) if fixed else (1, self.context_length),
+            "max_tokens": (1, self.context_length),
         }
 
     def request(self, prompt: Prompt, *, n: int = 1, **options: Unpack[GenerateOptions]) -> Request:
@@ -357,7 +356,6 @@ class TextModel:
 
     def _canvas_length(self, asked: int | Literal["auto"] | None) -> tuple[int, bool]:
         """The canvas length, and whether the length head sets the first canvas's."""
-        num_positions = self.decoder.config.max_position_embeddings
         no_lengths = self.bundle.no_lengths
         if asked == "auto" and no_lengths:
             raise RequestError(f"canvas_length is 'auto' and {self.name} {no_lengths}; allowed: a whole number")
@@ -369,8 +367,10 @@ class TextModel:
                 f"canvas_length is {length}; allowed: {self.spec.canvas_length}, the block that "
                 "this model reads at once"
             )
-        if isinstance(length, int) and length > num_positions:
-            raise RequestError(f"canvas_length is {length}; allowed: 1 to {num_positions}, the positions of this model")
+        if isinstance(length, int) and length > self.context_length:
+            raise RequestError(
+                f"canvas_length is {length}; allowed: 1 to {self.context_length}, the positions of this model"
+            )
         return length, asked in ("auto", None) and not no_lengths
 
     def _max_tokens(self, asked: int | None, prompt: Sequence[int], start: Start | None) -> int:
@@ -383,7 +383,7 @@ class TextModel:
         if asked is not None:
             return asked
         # The default gives way to a long prompt; an explicit number does not.
-        return max(1, min(self.max_tokens, self.decoder.config.max_position_embeddings - len(prompt)))
+        return max(1, min(self.max_tokens, self.context_length - len(prompt)))
 
     def results(
         self,
@@ -400,12 +400,12 @@ class TextModel:
         Raises:
             CapacityError: see `Engine.submit`.
         """
-        found: list[dict[int, Result]] = [{} for _ in requests]
+        finished: list[list[Event]] = [[] for _ in requests]
         for index, event in self.engine.run(requests, drafts=on_event is not None):
             if on_event is not None:
                 on_event(index, event)
             if isinstance(event, Finished):
-                found[index][event.variation] = event.result
+                finished[index].append(event)
                 if on_progress:
-                    on_progress(sum(map(len, found)))
-        return [[results[i] for i in sorted(results)] for results in found]
+                    on_progress(sum(map(len, finished)))
+        return [results_of(events) for events in finished]
