@@ -13,7 +13,6 @@ from sfumato.cli.train import Directory, Overrides, RecipePath, Resume
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
-    from sfumato.engine.model import TextModel
     from sfumato.models.decoder import Decoder
     from sfumato.training.heads import HeadsRecipe
 
@@ -27,11 +26,12 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     Answers gathered earlier are reused.
     """
     from sfumato.api import load
-    from sfumato.checkpoints.load import save_checkpoint
+    from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
+    from sfumato.checkpoints.registry import find_model
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.evaluation.gathering import gather, prompts
-    from sfumato.models.decoder import Decoder, unfuse
+    from sfumato.models.decoder import Decoder
     from sfumato.sampling.logits import LearnedStop
     from sfumato.training.heads import (
         HeadsRecipe,
@@ -69,12 +69,13 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     scores: dict[str, float] = {}
     generation = dict(model.generation)
     checkpoint = directory / "checkpoint"
-    decoder = model.decoder
-    unfuse(decoder)
+    # The weights as they are stored, not as they answer.
+    decoder = load_checkpoint(find_model(loaded.model)).model
+    assert isinstance(decoder, Decoder)
     if loaded.length_buckets and not (len(learned.lengths_N) and len(held_out.lengths_N)):
         typer.echo(f"{directory.name}: too few answers finished to learn lengths; no length head", err=True)
     elif loaded.length_buckets:
-        decoder = _with_length_head(model, loaded)
+        decoder = _with_length_head(decoder, loaded)
         fit_length(decoder, learned, loaded)
         scores |= length_scores(decoder, held_out)
     head = model.bundle.stop_head
@@ -91,14 +92,12 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     typer.echo(json.dumps({"steps_seen": len(learned.settled_N), **rounded, "checkpoint": str(checkpoint)}))
 
 
-def _with_length_head(model: TextModel, recipe: HeadsRecipe) -> Decoder:
+def _with_length_head(decoder: Decoder, recipe: HeadsRecipe) -> Decoder:
     """The model with a fresh length head."""
     import torch
 
     from sfumato.models.decoder import Decoder
 
-    decoder = model.decoder
-    assert isinstance(decoder, Decoder)
     changed = Decoder(dataclasses.replace(decoder.config, length_buckets=recipe.length_buckets))
     state = changed.state_dict()
     kept = {name: tensor for name, tensor in decoder.state_dict().items() if not name.startswith("length_head")}

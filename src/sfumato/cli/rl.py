@@ -33,10 +33,12 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
 
     An interrupt saves the state for --resume.
     """
-    from sfumato.api import load
-    from sfumato.checkpoints.load import save_checkpoint
+    from sfumato.api import outline
+    from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
+    from sfumato.checkpoints.registry import find_model
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
+    from sfumato.engine.model import TextModel
     from sfumato.runs import check_directory
     from sfumato.sampling.logits import LearnedStop
     from sfumato.training.recipe import check_recipe, write_recipe
@@ -47,7 +49,10 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
         find_task(task)
     directory = directory or Path("runs") / recipe.stem
     check_directory(directory, resume=resume)
-    model = load(loaded.init_from)
+    # Not `load`, whose models are for inference only.
+    source, described = find_model(loaded.init_from), outline(loaded.init_from)
+    stop_head = LearnedStop.read(source)
+    model = TextModel(described.name, load_checkpoint(source), described.tokenizer, stop_head=stop_head)
     watch = Watch("rl", recipe, overrides or (), directory, _describe)
     trainer = make_trainer(model, loaded, directory, watch.record)
     left = directory / "recipe.json"
@@ -77,12 +82,11 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
     from sfumato.data.tasks import find_task
     from sfumato.engine.model import TextModel
     from sfumato.evaluation.tasks import evaluate_task
-    from sfumato.models.decoder import Decoder, unfuse
+    from sfumato.models.decoder import Decoder
     from sfumato.training.rl import RLTrainer
     from sfumato.training.rollout import Policy, check_replayable
 
     decoder = model.decoder
-    unfuse(decoder)
     if not isinstance(decoder, Decoder):
         raise ConfigError(f"init_from is {recipe.init_from!r}, which is not a model that can be trained here")
     settings = _settings(recipe)

@@ -36,7 +36,6 @@ from sfumato.models.layers import (
     pack_linears,
     project,
     rotary_frequencies,
-    unpack_linears,
 )
 from sfumato.models.model import Attention, Heads, Model, ModelConfig, PackedAttention, set_backend
 from sfumato.models.moe import MixtureOfExperts, MoEConfig
@@ -190,14 +189,6 @@ class FusedLayer(DecoderLayer):
         # Not submodules: the linears hold them.
         self.products = tuple(one for one in found if isinstance(one, FusedProduct))
 
-    def plain(self) -> DecoderLayer:
-        """The equivalent ordinary layer."""
-        layer = DecoderLayer.__new__(DecoderLayer)
-        nn.Module.__init__(layer)
-        for name, part in self.named_children():
-            layer.add_module(name, part)
-        return layer
-
     @staticmethod
     def fits(layer: DecoderLayer) -> bool:
         """Whether a layer can be fused."""
@@ -232,10 +223,6 @@ class FusedLayers(LayerStack):
         super().__init__(FusedLayer(layer) if FusedLayer.fits(layer) else layer for layer in given)
         self.backend: Backend = TORCH
         self._num_fused = next((i for i, one in enumerate(self) if not isinstance(one, FusedLayer)), len(self))
-
-    def plain(self) -> LayerStack:
-        """The equivalent ordinary layers."""
-        return LayerStack(layer.plain() if isinstance(layer, FusedLayer) else layer for layer in self)
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         if not _is_replayed(attention, x_RQD):
@@ -402,7 +389,7 @@ class Decoder(Model):
 
 
 def fuse(model: Model) -> None:
-    """Prepare a model for inference: fuse its layers in float32 on a CPU, and use the fastest backend."""
+    """Prepare a model for inference, for good: fuse its layers in float32 on a CPU, and use the fastest backend."""
     if model.device.type == "cpu":
         if model.embedding_VD.dtype is not torch.float32:
             return
@@ -410,11 +397,3 @@ def fuse(model: Model) -> None:
         if isinstance(model, Decoder):
             model.model.layers = FusedLayers(model.model.layers)
     set_backend(model, model.choose_backend())
-
-
-def unfuse(model: Model) -> None:
-    """Undo `fuse`, for training or saving."""
-    if isinstance(model, Decoder) and isinstance(model.model.layers, FusedLayers):
-        model.model.layers = model.model.layers.plain()
-    unpack_linears(model)
-    set_backend(model, TORCH)

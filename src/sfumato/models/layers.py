@@ -289,14 +289,6 @@ class PackedLinear(nn.Linear):
         out: Tensor = self.product(x)[self.product.linears.index(self)]
         return out
 
-    def unpacked(self) -> nn.Linear:
-        """The equivalent ordinary linear."""
-        linear = nn.Linear(self.in_features, self.out_features, bias=False, device="meta")
-        product, index = self.product, self.product.linears.index(self)
-        weight_OI = torch.split(product.matrix.weight_OI, product.sizes)[index].clone()
-        linear.weight, linear.bias = nn.Parameter(weight_OI), self.bias
-        return linear
-
 
 def project(x: Tensor, *linears: nn.Module) -> Sequence[Tensor]:
     """Outputs of several linears for one input, in one product if they share one."""
@@ -336,11 +328,3 @@ def _fitting(module: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
             weight = linear.weight
             if weight.dtype is torch.float32 and weight.device.type == "cpu":
                 yield name, linear
-
-
-def unpack_linears(model: nn.Module) -> None:
-    """Unpack linears, for training or saving."""
-    for module in list(model.modules()):
-        for name, linear in module.named_children():
-            if isinstance(linear, PackedLinear):
-                setattr(module, name, linear.unpacked())

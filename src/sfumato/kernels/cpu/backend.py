@@ -244,11 +244,6 @@ class FloatMatrix:
             self._bias[:num_outputs] = bias_O.detach()
 
     @property
-    def weight_OI(self) -> Tensor:
-        """The original matrix."""
-        return self._panels.transpose(1, 2).flatten(0, 1)[: self.shape[0]]
-
-    @property
     def tensors(self) -> tuple[Tensor, ...]:
         """Everything a product reads besides its arguments."""
         return self._panels, self._bias
