@@ -185,16 +185,16 @@ def test_only_the_converted_quantization_can_be_loaded(converted: Path, tmp_path
     assert not shards(tmp_path / "again")
 
 
-def test_full_disk_leaves_no_weights(converted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    written, fsync = [], os.fsync
+@pytest.mark.parametrize("failing", ["model-00003.safetensors", "model.safetensors.index.json", "config.json"])
+def test_full_disk_leaves_no_weights(converted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str):
+    fsync = os.fsync
 
-    def fail_third(descriptor: int) -> None:
-        written.append(descriptor)
-        if len(written) == 3:
+    def fail(descriptor: int) -> None:
+        if (tmp_path / "full" / f"{failing}.partial").exists():
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", fail_third)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(CheckpointError, match="No space left"):
         save_prepared(tmp_path / "full", tmp_path / "model", QUANTIZATIONS["w4a8"])
     assert list((tmp_path / "full").iterdir()) == []

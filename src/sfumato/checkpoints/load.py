@@ -272,10 +272,11 @@ def save_prepared(
             fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization)
             for name, tensor in layout.held(model).items():
                 shards.add({name: tensor})
-    if isinstance(source, Path):
-        _copy_others(directory, source)
-    elif isinstance(model, Decoder):
-        write_json(directory / "config.json", native_config(model.config, spec))
+        shards.finish()
+        if isinstance(source, Path):
+            _copy_others(directory, source)
+        elif isinstance(model, Decoder):
+            write_json(directory / "config.json", native_config(model.config, spec))
 
 
 def _copy_others(directory: Path, base: Path) -> None:

@@ -168,8 +168,8 @@ class Layout:
 
 
 class Shards:
-    """Files of a checkpoint's prepared weights, each written by rename, and the index when all are complete. Leaving it
-    with an error removes the files.
+    """Files of a checkpoint's prepared weights, each written by rename, and their index. Leaving it with an error
+    removes the files.
 
     Args:
         directory: created if missing.
@@ -197,18 +197,20 @@ class Shards:
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         if kind is not None:
             for path in self._files:
-                path.unlink(missing_ok=True)
-            return
-        self._write()
-        num_bytes = sum(path.stat().st_size for path in self._files)
-        index = {"metadata": {"total_size": num_bytes}, "weight_map": self._map}
-        write_json(self._directory / INDEX, index)
+                path.unlink()
 
     def add(self, tensors: Mapping[str, Tensor]) -> None:
         """Take in tensors, which are kept until their file is full."""
         self._waiting |= tensors
         if sum(one.nbytes for one in self._waiting.values()) >= _SHARD_BYTES:
             self._write()
+
+    def finish(self) -> None:
+        """Write the last file and the index, once all tensors were added."""
+        self._write()
+        num_bytes, index = sum(path.stat().st_size for path in self._files), self._directory / INDEX
+        write_json(index, {"metadata": {"total_size": num_bytes}, "weight_map": self._map})
+        self._files.append(index)
 
     def _write(self) -> None:
         if self._waiting:
