@@ -263,9 +263,10 @@ def test_fp8_product_equals_the_float_product_up_to_rounding(biased: bool):
     x[..., 5] *= 100.0
     with torch.no_grad():
         expected = torch.cat([linear(x) for linear in linears], -1)
-        product = Float8Product(quantize_linears(linears, "fp8"))
+        quantized = quantize_linears(linears, "fp8")
+        rounded = torch.cat([linear(x) for linear in quantized], -1)
+        product = Float8Product(quantized)
         found = torch.cat(product(x), -1)
-        rounded = torch.cat([linear(x) for linear in product.linears], -1)
         assert not product(x[:, :0])[1].numel()
     # Only the weights are rounded in the first.
     errors = [float((out - expected).abs().mean()) for out in (rounded, found)]
@@ -301,9 +302,7 @@ def test_linears_of_one_input_share_a_product(digits: int):
     torch.manual_seed(0)
     quantized = quantize_linears([torch.nn.Linear(16, size) for size in (6, 3)])
     alone = [linear.weight.dequantized() for linear in quantized]
-    product = IntegerProduct(quantized, torch.ones(16), digits)
-    for linear in quantized:
-        linear.product = product
+    product = IntegerProduct(quantized, digits=digits)
     x = torch.randn(1, 18, 16)
     together = project(x, *quantized)
     assert all(torch.equal(linear(x), out) for linear, out in zip(quantized, together, strict=True))

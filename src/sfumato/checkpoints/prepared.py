@@ -22,13 +22,7 @@ from sfumato.checkpoints.tensors import DTYPES, INDEX, PREPARED, opened_tensors
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.kernels.cpu.products import Matrix, is_available
 from sfumato.models.model import Model, set_backend
-from sfumato.models.quantization.apply import (
-    install,
-    lay_out,
-    make_tables,
-    multiply_rows,
-    share_inputs,
-)
+from sfumato.models.quantization.apply import install, lay_out, make_tables
 from sfumato.models.quantization.products import (
     IntegerExperts,
     IntegerMatrix,
@@ -231,7 +225,6 @@ def prepare(
         model: on the meta device; spent.
         weights: quantized where they should be, in any order.
     """
-    quantization = layout.preparation.quantization
     needed = {name for name, one in model.named_parameters() if one is model.embedding_VD or one is model.head_VD}
     products = {name: product for product in _products(layout) for name in product.missing}
     for name, weight in weights:
@@ -250,9 +243,9 @@ def prepare(
             continue
         modules = [model.get_submodule(path) for path in product.paths]
         if isinstance(modules[0], QuantizedWeight):
-            multiply_rows(modules[0])
+            IntegerExperts(modules[0])
         else:
-            share_inputs(cast(list[QuantizedLinear], modules), quantization)
+            IntegerProduct(cast(list[QuantizedLinear], modules), digits=layout.preparation.quantization.digits)
         for path, module in zip(product.paths, modules, strict=True):
             held = {f"{path}.{own}": one for own, one in _held(module).items()}
             shards.add({own: one for own, one in held.items() if own in layout.expected})

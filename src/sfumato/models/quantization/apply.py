@@ -24,7 +24,6 @@ from sfumato.models.quantization.products import (
     IntegerProduct,
     IntegerTable,
     QuantizedLinear,
-    QuantizedProduct,
     multiplies_float8,
     multiplies_integers,
 )
@@ -135,13 +134,15 @@ def finish(model: Model, quantization: Quantization) -> None:
             share_groups(model, quantization)
         else:
             _smooth(model, quantization)
-        multiply_integers(model)
+        make_tables(model)
+        # `fuse` does the rest.
+        set_backend(model, model.choose_backend())
         return
     for name in waiting(model, quantization):
         hold(model, name, model.get_parameter(name).detach(), quantization)
     if arithmetic == "float8" and multiplies_float8(model.device):
         for paths, _ in _seen_inputs(model, (0,))[0]:
-            _share(Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths]))
+            Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths])
     if model.device.type == "cuda":
         set_backend(model, model.choose_backend())
 
@@ -160,22 +161,10 @@ def share_groups(model: Model, quantization: Quantization) -> None:
     for module in list(model.modules()):
         linears = {name: one for name, one in module.named_children() if isinstance(one, QuantizedLinear)}
         for names in shared_inputs(module, linears):
-            share_inputs([linears[name] for name in names], quantization)
+            IntegerProduct([linears[name] for name in names], digits=quantization.digits)
     for experts in _mixtures(model):
         for weight in _weights_of(experts):
-            multiply_rows(weight)
-
-
-def share_inputs(linears: Sequence[QuantizedLinear], quantization: Quantization) -> None:
-    """Create the product of linears with one input, in groups."""
-    weight = linears[0].weight
-    unsmooth_I = torch.ones(weight.shape[-1], device=weight.levels.device)
-    _share(IntegerProduct(linears, unsmooth_I, quantization.digits))
-
-
-def multiply_rows(weight: QuantizedWeight) -> None:
-    """Create the product of experts, in groups."""
-    weight.product = IntegerExperts(weight, torch.ones(weight.shape[-1], device=weight.levels.device))
+            IntegerExperts(weight)
 
 
 def _mixtures(model: Model) -> list[Experts]:
@@ -203,15 +192,9 @@ def _smooth(model: Model, quantization: Quantization) -> None:
         for path, weight_OI in zip(paths, weights, strict=True):
             hold(model, f"{path}.weight", weight_OI * smooth_I, quantization)
         quantized = [cast(QuantizedLinear, model.get_submodule(path)) for path in paths]
-        _share(IntegerProduct(quantized, 1.0 / smooth_I, quantization.digits))
+        IntegerProduct(quantized, 1.0 / smooth_I, quantization.digits)
     for experts in mixtures:
         _multiply_experts(experts, peaks)
-
-
-def multiply_integers(model: Model) -> None:
-    """Give a model with integer products its integer tables and backend; `fuse` does the rest."""
-    make_tables(model)
-    set_backend(model, model.choose_backend())
 
 
 def make_tables(model: Model) -> None:
@@ -240,17 +223,12 @@ def _multiply_experts(experts: Experts, peaks: dict[QuantizedWeight, Tensor]) ->
             smooth_I = _smoothing(peak_I, weight_DI.abs().amax(0))
             inner.put((i,), weight_DI * smooth_I)
             outer.scales[i, -len(smooth_I) :] /= smooth_I.unsqueeze(-1)
-    outer.product = IntegerExperts(outer, 1.0 / smooth_D)
-    inner.product = IntegerExperts(inner, torch.ones_like(peaks[inner][0]))
+    IntegerExperts(outer, 1.0 / smooth_D)
+    IntegerExperts(inner)
 
 
 def _smoothing(peak_I: Tensor, weight_I: Tensor) -> Tensor:
     return (peak_I.clamp_min(_SMALLEST) / weight_I.clamp_min(_SMALLEST)).sqrt()
-
-
-def _share(product: QuantizedProduct) -> None:
-    for linear in product.linears:
-        linear.product = product
 
 
 @torch.no_grad()

@@ -143,7 +143,7 @@ class QuantizedLinear(nn.Module):
 
 
 class QuantizedProduct(SharedProduct):
-    """Linears with the same input, which is quantized once, multiplied as one matrix.
+    """Linears with the same input, which is quantized once, multiplied as one matrix. It becomes their `product`.
 
     Args:
         linears: their weights become parts of that matrix.
@@ -169,8 +169,9 @@ class QuantizedProduct(SharedProduct):
         levels_OI = _join([weight.levels for weight in weights])
         self.matrix = matrix_of(levels_OI, _join(groups) if groups else None)
         first = 0
-        for weight, size in zip(weights, self.sizes, strict=True):
-            weight.move_to(self.matrix, first, first + size)
+        for linear, size in zip(linears, self.sizes, strict=True):
+            linear.weight.move_to(self.matrix, first, first + size)
+            linear.product = self
             first += size
 
 
@@ -180,16 +181,18 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
 
     Args:
         linears: see `QuantizedProduct`; with weights of whole rows already smoothed.
-        unsmooth_I: 1 / s.
+        unsmooth_I: 1 / s; None is 1.
         digits: see `Quantization`.
     """
 
     unsmooth_I: Tensor
     matrix: IntegerMatrix | Matrix
 
-    def __init__(self, linears: Sequence[QuantizedLinear], unsmooth_I: Tensor, digits: int = 1) -> None:
+    def __init__(self, linears: Sequence[QuantizedLinear], unsmooth_I: Tensor | None = None, digits: int = 1) -> None:
         super().__init__(linears, integer_matrix)
         self.digits = digits
+        if unsmooth_I is None:
+            unsmooth_I = torch.ones(linears[0].weight.shape[-1], device=self.scales_O.device)
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
 
     @property
@@ -232,23 +235,27 @@ class Float8Product(QuantizedProduct):
 
 
 class IntegerExperts(nn.Module):
-    """Integer products of many experts with their own rows; experts without rows are not read.
+    """Integer products of many experts with their own rows; experts without rows are not read. It becomes the `product`
+    of their weight.
 
     Args:
         weight: of all experts, smoothed if of whole rows; its levels move here.
-        unsmooth_I: factors of the inputs.
+        unsmooth_I: factors of the inputs; None is 1.
     """
 
     unsmooth_I: Tensor
     scales_XO: Tensor
 
-    def __init__(self, weight: QuantizedWeight, unsmooth_I: Tensor) -> None:
+    def __init__(self, weight: QuantizedWeight, unsmooth_I: Tensor | None = None) -> None:
         super().__init__()
         self.backend: Backend = TORCH
+        if unsmooth_I is None:
+            unsmooth_I = torch.ones(weight.shape[-1], device=weight.scales.device)
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
         self.matrices = integer_matrix(weight.levels, weight.groups)
         weight.move_to(self.matrices, 0, len(weight))
+        weight.product = self
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:
         """See `grouped_product`."""
