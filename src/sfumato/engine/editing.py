@@ -348,10 +348,13 @@ def expand_result(result: Result, text: str) -> Result:
     return dataclasses.replace(result, text=text, tokens=(), confidence=())
 
 
-def rank(tries: Sequence[Sequence[Result]]) -> list[Result]:
-    """Pick the most certain attempt for each answer, with the cost of all attempts, and drop duplicates."""
+def rank(results: Iterable[Result]) -> list[Result]:
+    """Pick the most certain attempt for each seed, with the cost of all its attempts, and drop duplicates."""
+    attempts_of: dict[int, list[Result]] = {}
+    for result in results:
+        attempts_of.setdefault(result.seed, []).append(result)
     answers: dict[str, Result] = {}
-    for attempts in tries:
+    for attempts in attempts_of.values():
         best = max(attempts, key=lambda result: (not result.failed, result.certainty))
         best = dataclasses.replace(best, usage=Usage.together([result.usage for result in attempts]))
         if best.text not in answers or best.certainty > answers[best.text].certainty:

@@ -148,10 +148,10 @@ class Rewriting:
             tried = {
                 key: editing.expand_result(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()
             }
-        ranked = editing.rank([[tried[key] for key in tried if key[1] == given_seed] for given_seed in self.seeds])
-        # Length of the text alone, without shared tokens.
+        # Tokens of the text alone, without shared ones.
         return [
-            dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=()) for one in ranked
+            dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=())
+            for one in editing.rank(tried.values())
         ]
 
     def edit(
@@ -177,18 +177,15 @@ class Rewriting:
                 lengths = [size + spare for spare in _SPARE]
             show = self._shown(excerpt, spans, [1])
             tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks, show=show)
-            whole_texts = {
-                key: editing.expand_result(result, excerpt.replaced(spans, [result.text]))
-                for key, result in tried.items()
-            }
-            return editing.rank([[whole_texts[one, given_seed] for one in lengths] for given_seed in self.seeds])
+            return editing.rank(
+                editing.expand_result(result, excerpt.replaced(spans, [result.text])) for result in tried.values()
+            )
         slack = _SLACK if blanks else 0
-        keys = [(spare, seed) for seed in self.seeds for spare in sorted({0 if judge else slack, slack})]
-        laid = {spare: self._laid(text, spans, spare) for spare, _ in keys}
-        free = [i for i, piece in enumerate(laid[slack]) if piece.free]
+        laid = [self._laid(text, spans, spare) for spare in sorted({0 if judge else slack, slack})]
+        free = [i for i, piece in enumerate(laid[0]) if piece.free]
         rewritten = self._rewrite(
-            [laid[spare] for spare, _ in keys],
-            [seed for _, seed in keys],
+            [pieces for _ in self.seeds for pieces in laid],
+            [seed for seed in self.seeds for _ in laid],
             self.options,
             noise_level=noise_level,
             blanks=blanks,
@@ -199,12 +196,7 @@ class Rewriting:
         ]
         if reads_again:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
-        return editing.rank(
-            [
-                [one for one, (_, seed) in zip(whole, keys, strict=True) if seed == given_seed]
-                for given_seed in self.seeds
-            ]
-        )
+        return editing.rank(whole)
 
     def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> _Show | None:
         """A callback that shows a draft, given the texts of all pieces."""
