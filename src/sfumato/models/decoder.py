@@ -177,33 +177,30 @@ class LayerStack(nn.ModuleList):
 class FusedLayer(DecoderLayer):
     """A layer of four products."""
 
-    def __init__(self, layer: DecoderLayer) -> None:
+    def __init__(self, layer: DecoderLayer, products: Sequence[FusedProduct], activation: str) -> None:
         nn.Module.__init__(self)
         for name, part in layer.named_children():
             self.add_module(name, part)
         self.backend: Backend = TORCH
-        attention, mlp = self.self_attn, self.mlp
-        assert isinstance(mlp, MLP)
-        self.activation = mlp.activation
-        found = [linear.product for linear in (attention.q_proj, attention.o_proj, mlp.gate_proj, mlp.down_proj)]
+        self.activation = activation
         # Not submodules: the linears hold them.
-        self.products = tuple(one for one in found if isinstance(one, FusedProduct))
+        self.products = tuple(products)
 
-    @staticmethod
-    def fits(layer: DecoderLayer) -> bool:
-        """Whether a layer can be fused."""
+    @classmethod
+    def of(cls, layer: DecoderLayer) -> DecoderLayer:
+        """The fused layer, or the layer itself if it cannot be fused."""
         attention, mlp = layer.self_attn, layer.mlp
         if not isinstance(mlp, MLP):
-            return False
+            return layer
         groups: tuple[tuple[nn.Module, ...], ...] = (
             (attention.q_proj, attention.k_proj, attention.v_proj),
             (attention.o_proj,),
             (mlp.gate_proj, mlp.up_proj),
             (mlp.down_proj,),
         )
-        products = [getattr(group[0], "product", None) for group in groups]
-        pairs = zip(products, groups, strict=True)
-        return all(isinstance(one, FusedProduct) and one.linears == group for one, group in pairs)
+        found = [(group, getattr(group[0], "product", None)) for group in groups]
+        products = [one for group, one in found if isinstance(one, FusedProduct) and one.linears == group]
+        return cls(layer, products, mlp.activation) if len(products) == len(groups) else layer
 
     def forward(self, x_RQD: Tensor, rotary: tuple[Tensor, Tensor], attention: Attention) -> Tensor:
         qkv, out, gate_up, down = self.products
@@ -219,8 +216,7 @@ class FusedLayers(LayerStack):
     """Layers of which the leading ones are fused, on a CPU in float32."""
 
     def __init__(self, layers: LayerStack) -> None:
-        given = [cast(DecoderLayer, layer) for layer in layers]
-        super().__init__(FusedLayer(layer) if FusedLayer.fits(layer) else layer for layer in given)
+        super().__init__(FusedLayer.of(cast(DecoderLayer, layer)) for layer in layers)
         self.backend: Backend = TORCH
         self._num_fused = next((i for i, one in enumerate(self) if not isinstance(one, FusedLayer)), len(self))
 

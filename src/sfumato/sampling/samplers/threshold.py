@@ -40,14 +40,18 @@ class Threshold(Sampler):
     def __post_init__(self) -> None:
         check_number("threshold", self.threshold, 0, 1)
 
+    def minimum(self, turn: Turn) -> Tensor:
+        """int64_R: how many candidates to accept at least."""
+        return even_share(turn).clamp_min(1)
+
     def accept(self, turn: Turn) -> Tensor:
-        minimum_R = even_share(turn).clamp_min(1)
-        return accept_by_threshold(turn.statistics.confidence_RL, turn.candidates_RL, self.threshold, minimum_R)
+        confidence_RL = turn.statistics.confidence_RL
+        return accept_by_threshold(confidence_RL, turn.candidates_RL, self.threshold, self.minimum(turn))
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
-class Edit(Sampler):
+class Edit(Threshold):
     """Fill masks like `threshold`, at least one per step, and replace filled tokens when another exceeds a second
     threshold.
 
@@ -55,16 +59,14 @@ class Edit(Sampler):
     """
 
     name = "edit"
-    reopens = reads_decided = accepts_by_draw = True
-    threshold: float = 0.9
-    """Minimum probability to fill in a token, 0 to 1."""
+    reopens = reads_decided = True
     edit_threshold: float = 0.9
     """Minimum probability to replace a token, 0 to 1; 0 always follows the model, 0.9 is LLaDA2.1's."""
     post_steps: int = 16
     """Maximum steps after the last mask is filled, 0 or more; 16 is LLaDA2.1's."""
 
     def __post_init__(self) -> None:
-        check_number("threshold", self.threshold, 0, 1)
+        super().__post_init__()
         check_number("edit_threshold", self.edit_threshold, 0, 1)
         check_number("post_steps", self.post_steps, 0, 1000, whole=True)
 
@@ -75,10 +77,9 @@ class Edit(Sampler):
                 "with mask noise only. Under uniform noise every sampler revises: use 'entropy'"
             )
 
-    def accept(self, turn: Turn) -> Tensor:
+    def minimum(self, turn: Turn) -> Tensor:
         # Filling before an edit has no number of steps to keep to.
-        minimum_R = torch.ones_like(turn.count_R)
-        return accept_by_threshold(turn.statistics.confidence_RL, turn.candidates_RL, self.threshold, minimum_R)
+        return torch.ones_like(turn.count_R)
 
     def decide(self, turn: Turn) -> Decision:
         accepted_RL, next_RL = super().decide(turn)
