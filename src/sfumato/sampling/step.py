@@ -100,17 +100,10 @@ def step(
     Returns:
         The batch after the step, and what was decided.
     """
-    tokens_RL, free_RL, steps_R = batch.tokens_RL, batch.free_RL, batch.steps_R
+    tokens_RL, free_RL = batch.tokens_RL, batch.free_RL
     active = _active(batch, process)
     awake_RL = None if active is None else active.canvas_RL
-    # An edit may change visible tokens too, so it needs statistics of both.
-    open_RL = free_RL & (tokens_RL == process.mask_id) if not process.has_uniform else free_RL
-    if batch.settings.reads_decided:
-        edited_R = batch.settings.reads_decided_R.clone()
-        if constraints is not None:
-            # A single edit could leave the language.
-            edited_R &= torch.tensor([one is None for one in constraints], device=edited_R.device)
-        open_RL = torch.where(edited_R.unsqueeze(-1), free_RL, open_RL)
+    open_RL = _open(batch, process, constraints)
     if awake_RL is not None:
         open_RL = open_RL & awake_RL
     index_N = _positions_to_read(batch, open_RL)
@@ -129,7 +122,7 @@ def step(
         open_RL=open_RL,
         tokens_RL=tokens_RL,
         temperature_R=temperature_R,
-        greedy_R=batch.step_R >= steps_R - batch.settings.greedy_tail_R,
+        greedy_R=batch.step_R >= batch.steps_R - batch.settings.greedy_tail_R,
         cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
         mask_id=process.mask_id,
         banned=banned,
@@ -168,14 +161,9 @@ def step(
     revised_RL = batch.ever_accepted_RL & (draft_RL != batch.draft_RL)
     soft_RLD = batch.soft_RLD
     if soft_ND is not None:
-        if soft_RLD is None:
-            soft_RLD = soft_ND.new_zeros(*tokens_RL.shape, soft_ND.shape[-1])
-        predicted_RLD = soft_RLD.flatten(0, 1).index_copy(0, index_N, soft_ND).view_as(soft_RLD)
-        if not process.has_uniform or batch.fixed:
-            certain_RLD = denoiser.embedding(tokens_RL).to(soft_ND.dtype)
-            known_RL = ~open_RL if awake_RL is None else ~open_RL & awake_RL
-            predicted_RLD = torch.where(known_RL.unsqueeze(-1), certain_RLD, predicted_RLD)
-        soft_RLD = torch.where(moving_R[:, None, None], predicted_RLD, soft_RLD)
+        known_RL = ~open_RL if awake_RL is None else ~open_RL & awake_RL
+        soft_RLD = _condition(batch, process, denoiser, index_N, soft_ND, known_RL, moving_R)
+    block_R, next_block_R = _block(batch, process, tokens_RL), _block(batch, process, next_RL)
     after = dataclasses.replace(
         batch,
         tokens_RL=torch.where(change_RL, next_RL, tokens_RL),
@@ -184,8 +172,7 @@ def step(
         ever_accepted_RL=batch.ever_accepted_RL | accepted_RL,
         settled_RL=_settled(batch, process, accepted_RL, next_RL),
         step_R=batch.step_R + running_R.long(),
-        block_step_R=torch.where(_block(batch, process, next_RL) == _block(batch, process, tokens_RL), 1, 0)
-        * (batch.block_step_R + 1),
+        block_step_R=torch.where(next_block_R == block_R, batch.block_step_R + 1, 0),
         stable_R=torch.where(moving_R, stable_R, batch.stable_R),
         revisions_R=batch.revisions_R + revised_RL.sum(-1),
         done_R=batch.done_R | failed_R | stop_R,
@@ -201,6 +188,39 @@ def step(
         drawn_RL=open_RL,
         top={row: reader.top(logits_NV, row, count) for row, count in (num_top or {}).items()},
     )
+
+
+def _open(batch: CanvasBatch, process: Process, constraints: Sequence[Constraint | None] | None) -> Tensor:
+    """bool_RL: positions to decide, whether the step computes them or not."""
+    open_RL = batch.free_RL if process.has_uniform else batch.free_RL & (batch.tokens_RL == process.mask_id)
+    if not batch.settings.reads_decided:
+        return open_RL
+    # An edit may change visible tokens too, so it needs statistics of both.
+    edited_R = batch.settings.reads_decided_R
+    if constraints is not None:
+        # A single edit could leave the language.
+        edited_R = edited_R & torch.tensor([one is None for one in constraints], device=edited_R.device)
+    return torch.where(edited_R.unsqueeze(-1), batch.free_RL, open_RL)
+
+
+def _condition(
+    batch: CanvasBatch,
+    process: Process,
+    denoiser: Denoiser,
+    index_N: Tensor,
+    soft_ND: Tensor,
+    known_RL: Tensor,
+    moving_R: Tensor,
+) -> Tensor:
+    """soft_RLD after the step: the predictions at the positions read, and the tokens at those that are known."""
+    soft_RLD = batch.soft_RLD
+    if soft_RLD is None:
+        soft_RLD = soft_ND.new_zeros(*batch.tokens_RL.shape, soft_ND.shape[-1])
+    predicted_RLD = soft_RLD.flatten(0, 1).index_copy(0, index_N, soft_ND).view_as(soft_RLD)
+    if not process.has_uniform or batch.fixed:
+        certain_RLD = denoiser.embedding(batch.tokens_RL).to(soft_ND.dtype)
+        predicted_RLD = torch.where(known_RL.unsqueeze(-1), certain_RLD, predicted_RLD)
+    return torch.where(moving_R[:, None, None], predicted_RLD, soft_RLD)
 
 
 def _constrain_rows(
