@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +18,7 @@ from torch.nn import functional
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT, TORCH, Backend, QuantizedActivation, Rounding
 from sfumato.kernels.cpu.products import Matrix, is_available
 from sfumato.models.layers import FusedProduct, SharedProduct
-from sfumato.models.quantization.weights import QuantizedWeight, StoredMatrix, dequantize
+from sfumato.models.quantization.weights import QuantizedWeight, dequantize
 
 # Rounding a row of the matrix changes a logit by a standard deviation of scale * |x| / sqrt(12); this allows four.
 _UNSURE = 4 / 12**0.5
@@ -146,16 +146,14 @@ class QuantizedProduct(SharedProduct):
     """Linears with the same input, which is quantized once, multiplied as one matrix. It becomes their `product`.
 
     Args:
-        linears: their weights become parts of that matrix.
+        linears: that matrix takes their weights.
         matrix_of: makes it from levels [O, I] and groups, see `dequantize`.
     """
 
     scales_O: Tensor
     bias_O: Tensor
 
-    def __init__(
-        self, linears: Sequence[QuantizedLinear], matrix_of: Callable[[Tensor, Tensor | None], StoredMatrix]
-    ) -> None:
+    def __init__(self, linears: Sequence[QuantizedLinear], matrix_of: Callable[[Tensor, Tensor | None], Any]) -> None:
         weights = [linear.weight for linear in linears]
         super().__init__(linears, [len(weight) for weight in weights])
         self.register_buffer("scales_O", _join([weight.scales for weight in weights]).squeeze(-1), persistent=False)
@@ -168,11 +166,9 @@ class QuantizedProduct(SharedProduct):
         groups = [weight.groups for weight in weights if weight.groups is not None]
         levels_OI = _join([weight.levels for weight in weights])
         self.matrix = matrix_of(levels_OI, _join(groups) if groups else None)
-        first = 0
-        for linear, size in zip(linears, self.sizes, strict=True):
-            linear.weight.move_to(self.matrix, first, first + size)
+        for linear in linears:
+            linear.weight.drop()
             linear.product = self
-            first += size
 
 
 class IntegerProduct(QuantizedProduct, FusedProduct):
@@ -216,20 +212,17 @@ class IntegerProduct(QuantizedProduct, FusedProduct):
         return self.matrix.multiply(x, self.scales_O, self.bias_O, residual_NO=residual_NO)
 
 
-class _Float8Matrix(NamedTuple):
-    levels: Tensor
-    groups: Tensor | None
-
-
 class Float8Product(QuantizedProduct):
     """Products of 8-bit floats, which need no smoothing: their relative precision does not depend on their size."""
 
+    matrix: Tensor
+
     def __init__(self, linears: Sequence[QuantizedLinear]) -> None:
-        super().__init__(linears, _Float8Matrix)
+        super().__init__(linears, lambda levels_OI, groups: levels_OI)
 
     def multiply(self, x_NI: Tensor, residual_NO: Tensor | None = None) -> Tensor:
         levels_NI, scale_N = self.backend.quantize_float8(x_NI)
-        out_NO = float8_product(levels_NI, scale_N, self.matrix.levels, self.scales_O, x_NI.dtype)
+        out_NO = float8_product(levels_NI, scale_N, self.matrix, self.scales_O, x_NI.dtype)
         out_NO = out_NO + self.bias_O if self.has_bias else out_NO
         return out_NO if residual_NO is None else out_NO + residual_NO
 
@@ -254,7 +247,7 @@ class IntegerExperts(nn.Module):
         self.register_buffer("unsmooth_I", unsmooth_I, persistent=False)
         self.register_buffer("scales_XO", weight.scales.squeeze(-1), persistent=False)
         self.matrices = integer_matrix(weight.levels, weight.groups)
-        weight.move_to(self.matrices, 0, len(weight))
+        weight.drop()
         weight.product = self
 
     def forward(self, x_NI: Tensor, row_M: Tensor | None, end_X: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -107,15 +107,6 @@ QUANTIZATIONS = {
 """Quantizations by name."""
 
 
-class StoredMatrix(Protocol):
-    """A matrix that can return the levels and groups it was made from."""
-
-    @property
-    def levels(self) -> Tensor: ...
-    @property
-    def groups(self) -> Tensor | None: ...
-
-
 class QuantizedWeight(nn.Module):
     """A weight [..., O, I] stored as integers or 8-bit floats, with a scale per row, and optionally a scale and a
     minimum per group.
@@ -154,7 +145,6 @@ class QuantizedWeight(nn.Module):
         """Multiplies the stored weights of experts; None if they are multiplied as floats."""
         self.watch: Callable[[QuantizedWeight, Tensor, Tensor], None] | None = None
         """Called with the input rows of experts and the end of each expert's rows, to measure them."""
-        self._elsewhere: tuple[StoredMatrix, slice] | None = None
 
     def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
         """Quantize and store float values, all of them or those of some rows.
@@ -182,12 +172,11 @@ class QuantizedWeight(nn.Module):
             levels = (levels if self.is_float else levels.round_()).clamp_(-most, most).to(self.levels.dtype)
         self.levels[place], self.scales[place] = levels, scales
 
-    def move_to(self, matrix: StoredMatrix, first: int, last: int) -> None:
-        """Drop the stored tensors, because rows of a matrix now hold them."""
+    def drop(self) -> None:
+        """Drop the stored tensors, because a product now holds them."""
         # On a CPU, so that a model without weights does not wait for them.
         self.levels = self.levels.new_empty(0, device="cpu")
         self.groups = None if self.groups is None else self.groups.new_empty(0, device="cpu")
-        self._elsewhere = matrix, slice(first, last)
 
     def __getitem__(self, index: int) -> Tensor:
         """The float weight at one index of the first dimension."""
@@ -197,22 +186,9 @@ class QuantizedWeight(nn.Module):
     def __len__(self) -> int:
         return self.shape[0]
 
-    @property
-    def levels_held(self) -> Tensor:
-        """The stored levels, here or in a matrix."""
-        return self.levels if self._elsewhere is None else self._elsewhere[0].levels[self._elsewhere[1]]
-
-    @property
-    def groups_held(self) -> Tensor | None:
-        """The stored groups, here or in a matrix."""
-        if self._elsewhere is None:
-            return self.groups
-        groups = self._elsewhere[0].groups
-        return None if groups is None else groups[self._elsewhere[1]]
-
     def dequantized(self) -> Tensor:
         """The whole float weight."""
-        return dequantize(self.levels_held, self.scales, self.dtype, self.groups_held)
+        return dequantize(self.levels, self.scales, self.dtype, self.groups)
 
 
 def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tensor | None = None) -> Tensor:
