@@ -92,10 +92,10 @@ def test_language_that_no_tokens_spell_has_no_automaton():
     assert over_tokens(from_regex("x+"), TOKENS, [END]) is None
 
 
-def string_probs(strings: Sequence[Sequence[int]], scores_LV: np.ndarray, weighs_behind: bool = False) -> np.ndarray:
+def string_probs(strings: Sequence[Sequence[int]], scores_LV: np.ndarray, weighs_suffix: bool = False) -> np.ndarray:
     """The probability of each string: the product over its tokens, each among the tokens that can follow there; with
-    `weighs_behind`, in proportion to the product of its weights."""
-    if weighs_behind:
+    `weighs_suffix`, in proportion to the product of its weights."""
+    if weighs_suffix:
         totals = np.array([sum(scores_LV[i, token] for i, token in enumerate(tokens)) for tokens in strings])
         return np.exp(totals - totals.max()) / np.exp(totals - totals.max()).sum()
     after: dict[tuple[int, ...], set[int]] = {}
@@ -120,24 +120,24 @@ def random_scores(length: int, seed: int, scale: float = 2.0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(length, len(TOKENS))).astype(np.float32) * scale
 
 
-@pytest.mark.parametrize("weighs_behind", [False, True])
+@pytest.mark.parametrize("weighs_suffix", [False, True])
 @pytest.mark.parametrize("fixed", [(), (-1, 4), (2,), (-1, -1, -1, 0)], ids=str)
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_best_string_and_marginals_by_enumeration(name: str, fixed: tuple[int, ...], weighs_behind: bool):
+def test_best_string_and_marginals_by_enumeration(name: str, fixed: tuple[int, ...], weighs_suffix: bool):
     language, automaton, length = LANGUAGES[name], automaton_of(LANGUAGES[name]), 4
     fixed = (*fixed, *[-1] * (length - len(fixed)))
     strings = strings_of(language, length, fixed)
     if not strings:
         pytest.skip("no string has these tokens")
     scores_LV = random_scores(length, seed=3)
-    probs = string_probs(strings, scores_LV, weighs_behind)
+    probs = string_probs(strings, scores_LV, weighs_suffix)
     tokens = _Classed(automaton, scores_LV)
     constraint = Constraint(
         automaton=automaton,
         state=automaton.start,
         allowed_S=automaton.final_S.copy(),
         length=length,
-        weighs_behind=weighs_behind,
+        weighs_suffix=weighs_suffix,
     )
     fixed_L = np.array([-1 if token < 0 else automaton.class_V[token] for token in fixed])
     found = solve(constraint, fixed_L, tokens.best_NC, tokens.sums_NC, np.full((2, length), 0.5))

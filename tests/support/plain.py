@@ -171,7 +171,7 @@ def canvas_constraint(
         allowed_S=allowed,
         length=inside,
         num_leading=num_leading,
-        weighs_behind=bool(kept) and any(kept[kept.index(False) :]),
+        weighs_suffix=bool(kept) and any(kept[kept.index(False) :]),
     )
 
 

@@ -56,11 +56,11 @@ def read_kept(path: Path) -> dict[str, Any] | None:
 
 def keep(path: Path, *parts: bytes | memoryview) -> None:
     """Write an entry, and delete those that were not used for longest while all are too large; failing is no error."""
-    # Of its own, as another process may write the same.
-    own = path.with_name(f"{path.name}.{os.getpid()}")
+    # Under another name, as another process may write the same.
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     with contextlib.suppress(CheckpointError, OSError):
-        write_atomically(own, *parts)
-        own.replace(path)
+        write_atomically(temporary, *parts)
+        temporary.replace(path)
         total = 0
         for entry in sorted(path.parent.iterdir(), key=lambda entry: entry.stat().st_mtime, reverse=True):
             total += entry.stat().st_size
@@ -69,7 +69,7 @@ def keep(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def kept_model(
-    place: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization | None, device: str
+    source: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization | None, device: str
 ) -> Path | None:
     """The path of a model's entry, whether it exists or not; None if the model is not kept: if it does not multiply
     integers on a CPU, has experts, or is large.
@@ -81,7 +81,9 @@ def kept_model(
     if any(isinstance(module, Experts) for module in model.modules()):
         return None
     files = (
-        [place.path] if isinstance(place, GGUFFile) else sorted([*place.glob("*.json"), *place.glob("*.safetensors")])
+        [source.path]
+        if isinstance(source, GGUFFile)
+        else sorted([*source.glob("*.json"), *source.glob("*.safetensors")])
     )
     return kept_path(f"{dtype} {quantization}", [*files, *(Path(str(module.__file__)) for module in _CODE)])
 

@@ -226,10 +226,12 @@ def export_onnx(
     model = check_exportable(name, checkpoint)
     held = None if dtype is not None or source is None else _stored_as_read(source, model)
     if held is None:
-        own = {key: tensor.detach().float().contiguous() for key, tensor in model.state_dict().items()}
+        weights = {key: tensor.detach().float().contiguous() for key, tensor in model.state_dict().items()}
         if dtype == "int8":
-            own = {key: each for whole, tensor in own.items() for key, each in round_tensor(whole, tensor, 8).items()}
-        held = save(own, metadata={"format": "pt"})
+            weights = {
+                key: each for whole, tensor in weights.items() for key, each in round_tensor(whole, tensor, 8).items()
+            }
+        held = save(weights, metadata={"format": "pt"})
     graph = trace(model, held)
     (directory / MANIFEST).unlink(missing_ok=True)
     ends = {"eos_token_id": list(tokenizer.eos_ids)} if len(tokenizer.eos_ids) > 1 else {}

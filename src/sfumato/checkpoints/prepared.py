@@ -62,8 +62,9 @@ class Preparation:
 
     def answers(self, asked: Quantization) -> bool:
         """Whether it is what is asked for."""
-        own = self.quantization
-        return (own.bits, own.arithmetic) == (asked.bits, asked.arithmetic) and asked.group in (0, own.group)
+        stored = self.quantization
+        alike = (stored.bits, stored.arithmetic) == (asked.bits, asked.arithmetic)
+        return alike and asked.group in (0, stored.group)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -148,10 +149,10 @@ class Layout:
             if isinstance(module, QuantizedWeight):
                 module.dtype = dtype
             # CPUs that do not multiply panels multiply in torch what is in them.
-            for own, matrix in list(module.named_children()) if not is_available() else ():
+            for child, matrix in list(module.named_children()) if not is_available() else ():
                 if isinstance(matrix, Matrix):
-                    delattr(module, own)
-                    setattr(module, own, IntegerMatrix(matrix.levels, matrix.groups))
+                    delattr(module, child)
+                    setattr(module, child, IntegerMatrix(matrix.levels, matrix.groups))
         set_backend(model, model.choose_backend())
         return model
 
@@ -247,15 +248,15 @@ def prepare(
         else:
             IntegerProduct(cast(list[QuantizedLinear], modules), digits=layout.preparation.quantization.digits)
         for path, module in zip(product.paths, modules, strict=True):
-            held = {f"{path}.{own}": one for own, one in _held(module).items()}
-            shards.add({own: one for own, one in held.items() if own in layout.expected})
-            parent, _, own = path.rpartition(".")
-            model.get_submodule(parent)._modules[own] = None
+            held = {f"{path}.{key}": one for key, one in _held(module).items()}
+            shards.add({key: one for key, one in held.items() if key in layout.expected})
+            parent, _, child = path.rpartition(".")
+            model.get_submodule(parent)._modules[child] = None
     make_tables(model)
     for path in ("head_table", "embedding_table"):
         table = getattr(model, path)
-        held = {} if table is None else {f"{path}.{own}": one for own, one in _held(table).items()}
-        shards.add({own: one for own, one in held.items() if own in layout.expected})
+        held = {} if table is None else {f"{path}.{key}": one for key, one in _held(table).items()}
+        shards.add({key: one for key, one in held.items() if key in layout.expected})
 
 
 @dataclass
@@ -305,22 +306,22 @@ def encode(tensors: Mapping[str, Tensor], preparation: Preparation) -> Iterator[
 
 def put(model: nn.Module, name: str, value: Tensor | None) -> None:
     """Set a parameter or buffer, of any type and device; None takes it away."""
-    parent, _, own = name.rpartition(".")
+    parent, _, child = name.rpartition(".")
     module = model.get_submodule(parent)
-    if own in module._parameters:
-        module._parameters[own] = None if value is None else nn.Parameter(value, requires_grad=False)
+    if child in module._parameters:
+        module._parameters[child] = None if value is None else nn.Parameter(value, requires_grad=False)
     else:
-        module._buffers[own] = value
+        module._buffers[child] = value
 
 
 def _held(module: nn.Module) -> dict[str, Tensor]:
     """The tensors of a module by name, with matrices in panels."""
     held = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     for path, holder in module.named_modules():
-        for own, matrix in vars(holder).items():
+        for child, matrix in vars(holder).items():
             if isinstance(matrix, IntegerMatrix):
-                packed = Matrix(matrix.levels, matrix.groups, sums=own == "to_mean")
-                start = f"{path}.{own}".removeprefix(".")
+                packed = Matrix(matrix.levels, matrix.groups, sums=child == "to_mean")
+                start = f"{path}.{child}".removeprefix(".")
                 held |= {f"{start}.{name}": one for name, one in packed.named_buffers()}
     return held
 

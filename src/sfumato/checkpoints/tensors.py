@@ -225,8 +225,10 @@ class GGUFSource:
         Raises:
             CheckpointError: if the file asks for a rotary scaling, which is not read from GGUF files.
         """
-        own = f"{self.architecture}."
-        values = {key.removeprefix(own): value for key, value in self._file.metadata.items() if key.startswith(own)}
+        prefix = f"{self.architecture}."
+        values = {
+            key.removeprefix(prefix): value for key, value in self._file.metadata.items() if key.startswith(prefix)
+        }
         if values.get("rope.scaling.type", "none") != "none" or "rope_freqs.weight" in self._file.shapes():
             raise CheckpointError(f"{self.where} scales its rotary embedding; allowed: GGUF files without rope scaling")
         try:
@@ -246,7 +248,7 @@ class GGUFSource:
                 "tie_word_embeddings": "output.weight" not in self._file.shapes(),
             }
         except KeyError as error:
-            raise CheckpointError(f"{self.where} has no {own}{error.args[0]}") from None
+            raise CheckpointError(f"{self.where} has no {prefix}{error.args[0]}") from None
 
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         return {_renamed(name): shape for name, shape in self._file.shapes().items()}

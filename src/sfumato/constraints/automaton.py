@@ -29,9 +29,8 @@ class Automaton:
     """A deterministic automaton over the tokens of one tokenizer."""
 
     class_V: Numbers
-    """int64; class of each token. Class 0 leads nowhere, `end_class` is for end tokens."""
-    end_class: int
-    """Class of end tokens; they lead from final states to the last state, and from it to itself."""
+    """int64; class of each token. Class 0 leads nowhere; the last one is for end tokens, which lead from final states
+    to the last state, and from it to itself."""
     final_S: Truths
     """bool; whether a text may end here, with or without an end token."""
     distance_S: Numbers
@@ -166,7 +165,6 @@ def over_tokens(
     set_A, member_KC = _sets(first_A, class_M, kept_A, end_class + 1)
     return Automaton(
         class_V=class_V,
-        end_class=end_class,
         final_S=final_S[kept],
         distance_S=distance_S[kept],
         start=int(number_S[language.start]),

@@ -60,7 +60,7 @@ class Start:
         return len(self.tokens) if self.bound is None else self.bound
 
     @property
-    def gives_behind(self) -> bool:
+    def gives_suffix(self) -> bool:
         """Whether a given token follows a free one."""
         return any(self.frozen[self.frozen.index(False) :])
 

@@ -181,12 +181,12 @@ class _PackedChunks:
             if chunk.positions is not None:
                 assert chunk.row is not None
                 _, _, token_Q, canvas_Q, logits_Q = chunk.positions
-                place_Q, row = np.arange(first, first + len(token_Q)), chunk.row * width
+                index_Q, row = np.arange(first, first + len(token_Q)), chunk.row * width
                 source_N.append(token_Q[token_Q >= 0] + row)
-                canvas_M.append(place_Q[canvas_Q >= 0])
+                canvas_M.append(index_Q[canvas_Q >= 0])
                 decided_M.append(canvas_Q[canvas_Q >= 0] + row)
                 predicts = (logits_Q >= 0) & (logits_Q < width)
-                index_RL[chunk.row, logits_Q[predicts]] = place_Q[predicts]
+                index_RL[chunk.row, logits_Q[predicts]] = index_Q[predicts]
             self.total += chunk.segment.count
             self.last_C[i] = self.total - 1
         source_N.append(np.full(num_positions - self.total, first_known))
@@ -301,18 +301,18 @@ class Runner:
         )
         return hidden_1ND.squeeze(0)
 
-    def logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
+    def logits(self, hidden_ND: Tensor, index_N: Tensor) -> Tensor:
         """Logits [N, V] of some of the positions."""
-        return self._of_some(self.model.logits, hidden_ND, place_N)
+        return self._of_some(self.model.logits, hidden_ND, index_N)
 
-    def length_logits(self, hidden_ND: Tensor, place_N: Tensor) -> Tensor:
+    def length_logits(self, hidden_ND: Tensor, index_N: Tensor) -> Tensor:
         """Logits [N, B + 1] of the answer lengths, read at some positions."""
-        return self._of_some(self.model.length_logits, hidden_ND, place_N)
+        return self._of_some(self.model.length_logits, hidden_ND, index_N)
 
-    def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, place_N: Tensor) -> Tensor:
-        count = len(place_N)
-        padding = place_N.new_zeros(self._padded(count) - count)
-        return head(hidden_ND[torch.cat((place_N, padding))])[:count]
+    def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, index_N: Tensor) -> Tensor:
+        count = len(index_N)
+        padding = index_N.new_zeros(self._padded(count) - count)
+        return head(hidden_ND[torch.cat((index_N, padding))])[:count]
 
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
         """Mean embedding [1, N, D] under token probabilities, or under the backend's weights."""

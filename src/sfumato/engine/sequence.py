@@ -233,7 +233,7 @@ class Sequence:
             allowed_S=automaton.distance_S <= bound - end if self._possible is None else self._possible[end],
             length=end - len(self.tokens) + len(self.head),
             num_leading=len(self.head),
-            weighs_behind=start is not None and start.gives_behind,
+            weighs_suffix=start is not None and start.gives_suffix,
         )
 
     def _extend_text(self, tokens: Iterable[int]) -> None:

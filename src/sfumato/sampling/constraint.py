@@ -80,7 +80,7 @@ class Constraint:
     """Number of canvas positions."""
     num_leading: int = 0
     """Leading positions that are not part of the text."""
-    weighs_behind: bool = False
+    weighs_suffix: bool = False
     """Whether later text affects earlier choices: if given text follows a free position."""
     _ways: tuple[bytes, Ways] | None = field(default=None, init=False)
 
@@ -151,7 +151,7 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     assert len(ways.set_P), "no string of the language has the fixed tokens"
     return Strings(
         *_loops().solve(
-            *ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST), constraint.weighs_behind
+            *ways, *automaton.members, fixed_L, best_LC, sums_LC, u_2L, np.log(_LEAST), constraint.weighs_suffix
         )
     )
 
@@ -211,7 +211,7 @@ def constrain(
     drawn_N = found.drawn_L[is_open]
     drawn, weight_N = tokens.pick(drawn_N, token_L[is_open])
     bias_NC, confidence_N = _loops().share(
-        found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER, constraint.weighs_behind
+        found.marginal_LC[is_open], tokens.sums_NC, drawn_N, weight_N, _FAINT, NEVER, constraint.weighs_suffix
     )
     return ConstrainedRow(
         row=row,

@@ -97,12 +97,12 @@ def solve(
     sums_LC: Array,
     u_2L: Array,
     floor: float,
-    weighs_behind: bool,
+    weighs_suffix: bool,
 ) -> tuple[Array, Array, Array]:
     """The best string, a sampled one, and the marginals over all; see `constraint.solve`.
 
     Each position is chosen given the state after the earlier ones: the model's probabilities restricted to tokens that
-    can still reach an end, weighted by how well that continues if `weighs_behind`.
+    can still reach an end, weighted by how well that continues if `weighs_suffix`.
 
     Args:
         first_L, size_L, from_P, to_P, set_P: from `find`.
@@ -152,12 +152,12 @@ def solve(
         low, high = first_L[position], first_L[position + 1]
         for arc in range(low, high):
             all_LS[position, from_P[arc]] += weight_LK[position, set_P[arc]] * sum_LS[position + 1, to_P[arc]]
-        if weighs_behind:
+        if weighs_suffix:
             sum_LS[position] = np.maximum(all_LS[position] / all_LS[position].max(), _TINY)
         for arc in range(low, high):
             here, there = from_P[arc], to_P[arc]
             score = score_LK[position, set_P[arc]] + top_LS[position + 1, there]
-            if not weighs_behind:
+            if not weighs_suffix:
                 score -= np.log(all_LS[position, here])
             top_LS[position, here] = max(top_LS[position, here], score)
     # Forward, and the marginals.
@@ -294,7 +294,7 @@ def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, neve
 
 @njit(cache=True)
 def share(
-    marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float, weighs_behind: bool
+    marginal_NC: Array, sums_NC: Array, drawn_N: Array, weight_N: Array, faint: float, never: float, weighs_suffix: bool
 ) -> tuple[Array, Array]:
     """The bias that turns token log-weights into marginals, and the probability of the drawn tokens: by the marginals
     if later text counts, otherwise without the language.
@@ -324,7 +324,7 @@ def share(
         for c in range(num_classes):
             if marginal_NC[n, c] > 0.0 and log_C[c] + sums_NC[n, c] - top >= faint:
                 bias_NC[n, c] = log_C[c]
-        scores_C = sums_NC[n] + log_C if weighs_behind else sums_NC[n]
+        scores_C = sums_NC[n] + log_C if weighs_suffix else sums_NC[n]
         confidence_N[n] = (
             weight_N[n] * np.exp(scores_C[drawn_N[n]] - scores_C.max()) / np.exp(scores_C - scores_C.max()).sum()
         )

@@ -106,14 +106,14 @@ def weight_bytes(model: Model, quantization: Quantization | None, float_bytes: i
 
 def install(model: Model, name: str, weight: QuantizedWeight) -> None:
     """Install a quantized weight in place of a parameter."""
-    path, _, own = name.rpartition(".")
+    path, _, attribute = name.rpartition(".")
     module = model.get_submodule(path)
     if isinstance(module, (nn.Linear, QuantizedLinear)):
-        parent, _, place = path.rpartition(".")
-        setattr(model.get_submodule(parent), place, QuantizedLinear(weight, module.bias))
+        parent, _, child = path.rpartition(".")
+        setattr(model.get_submodule(parent), child, QuantizedLinear(weight, module.bias))
     else:
-        del module._parameters[own]
-        setattr(module, own, weight)
+        del module._parameters[attribute]
+        setattr(module, attribute, weight)
 
 
 def finish(model: Model, quantization: Quantization) -> None:
@@ -253,18 +253,18 @@ def _seen_inputs(
         if isinstance(module, QuantizedLinear) or f"{path}.weight" in names
     }
     experts: dict[QuantizedWeight, Tensor] = {}
-    place: dict[nn.Module, int] = {}
+    group_of: dict[nn.Module, int] = {}
     last: list[Tensor] = []
 
     def look(linear: nn.Module, args: tuple[Tensor]) -> None:
         shared = bool(last) and last[0] is args[0]
         last[:] = args
-        if linear not in place:
+        if linear not in group_of:
             if not shared:
                 groups.append(([], args[0].new_zeros(args[0].shape[-1])))
-            place[linear] = len(groups) - 1
+            group_of[linear] = len(groups) - 1
             groups[-1][0].append(paths[linear])
-        peak_I, x_NI = groups[place[linear]][1], args[0].flatten(0, -2)
+        peak_I, x_NI = groups[group_of[linear]][1], args[0].flatten(0, -2)
         torch.maximum(peak_I, x_NI.square().mean(0).sqrt() if typical else x_NI.abs().amax(0), out=peak_I)
 
     def look_at_rows(weight: QuantizedWeight, x_MI: Tensor, end_X: Tensor) -> None:

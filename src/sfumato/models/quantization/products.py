@@ -30,8 +30,8 @@ def multiplies_integers(device: torch.device) -> bool:
     some x86 CPUs."""
     if device.type == "cpu" and is_available():
         return True
-    most = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
-    return bool((torch._int_mm(most, most.T) == 64 * DIGIT**2).all())
+    largest = torch.full((32, 64), DIGIT, dtype=torch.int8, device=device)
+    return bool((torch._int_mm(largest, largest.T) == 64 * DIGIT**2).all())
 
 
 class IntegerMatrix:
@@ -71,9 +71,9 @@ class IntegerMatrix:
             out_NO = scales_XO.new_empty(len(x.scale_NG), scales_XO.shape[1])
             for i, (first, last) in enumerate(itertools.pairwise([0, *end_X.tolist()])):
                 if first < last:
-                    own = QuantizedActivation(*(part[first:last] for part in x))
+                    rows = QuantizedActivation(*(part[first:last] for part in x))
                     groups = None if self.groups is None else self.groups[i]
-                    torch.mul(self._product(own, self.levels[i], groups), scales_XO[i], out=out_NO[first:last])
+                    torch.mul(self._product(rows, self.levels[i], groups), scales_XO[i], out=out_NO[first:last])
         for added in (bias_O, residual_NO):
             if added is not None:
                 out_NO += added

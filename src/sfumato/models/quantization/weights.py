@@ -146,14 +146,14 @@ class QuantizedWeight(nn.Module):
         self.watch: Callable[[QuantizedWeight, Tensor, Tensor], None] | None = None
         """Called with the input rows of experts and the end of each expert's rows, to measure them."""
 
-    def put(self, place: tuple[int | slice, ...], weight: Tensor) -> None:
+    def put(self, index: tuple[int | slice, ...], weight: Tensor) -> None:
         """Quantize and store float values, all of them or those of some rows.
 
         Args:
-            place: index of the leading dimensions; () is all.
+            index: of the leading dimensions; () is all.
             weight: [..., I], whole rows.
         """
-        if not place and weight.dim() > 2:
+        if not index and weight.dim() > 2:
             # One expert at a time: allocating memory for all of them costs more than the rest.
             for i, each in enumerate(weight):
                 self.put((i,), each)
@@ -164,13 +164,13 @@ class QuantizedWeight(nn.Module):
             rows = weight.reshape(-1, num_inputs // self.group, self.group)
             fitted = [fit_groups(part, self.bits) for part in torch.split(rows, max(1, _FITTED // num_inputs))]
             joined = [torch.cat(parts) for parts in zip(*fitted, strict=True)]
-            levels, scales, self.groups[place] = (whole.view(*leading, *whole.shape[1:]) for whole in joined)
+            levels, scales, self.groups[index] = (whole.view(*leading, *whole.shape[1:]) for whole in joined)
         else:
-            most = LARGEST_FLOAT8 if self.is_float else DIGIT
-            scales = weight.abs().amax(-1, keepdim=True) / most
+            largest = LARGEST_FLOAT8 if self.is_float else DIGIT
+            scales = weight.abs().amax(-1, keepdim=True) / largest
             levels = weight / scales.clamp_min(torch.finfo(torch.float32).tiny)
-            levels = (levels if self.is_float else levels.round_()).clamp_(-most, most).to(self.levels.dtype)
-        self.levels[place], self.scales[place] = levels, scales
+            levels = (levels if self.is_float else levels.round_()).clamp_(-largest, largest).to(self.levels.dtype)
+        self.levels[index], self.scales[index] = levels, scales
 
     def drop(self) -> None:
         """Drop the stored tensors, because a product now holds them."""
@@ -215,51 +215,51 @@ def fit_groups(weight_OGS: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
     A group's levels span its weights. With 4 bits, groups that are not exactly on such levels try several numbers of
     steps and keep the one with the least squared error.
     """
-    most = 2**bits - 1
+    max_level = 2**bits - 1
     low_OG, high_OG = weight_OGS.aminmax(dim=-1)
     # Powers of two, so that scaling does not round.
     exponent_O = torch.frexp(torch.maximum(low_OG.abs(), high_OG.abs()).amax(-1)).exponent
     scales_O1 = torch.ldexp(torch.ones_like(low_OG[:, :1]), exponent_O.unsqueeze(-1) - _EXPONENT)
     x_KS = (weight_OGS / scales_O1[..., None]).flatten(0, 1)
     low_K1, high_K1 = ((ends_OG / scales_O1).view(-1, 1) for ends_OG in (low_OG, high_OG))
-    levels_KS, groups_K2 = _levels_of(x_KS, (high_K1 - low_K1) / most, low_K1, most)
+    levels_KS, groups_K2 = _levels_of(x_KS, (high_K1 - low_K1) / max_level, low_K1, max_level)
     if bits == 4:
         error_KS = (_values_of(levels_KS, groups_K2) - x_KS).abs_()
         [rest] = torch.nonzero((error_KS > _ON_LEVEL * groups_K2[:, :1]).any(-1), as_tuple=True)
         if len(rest):
-            levels_KS[rest], groups_K2[rest] = _search(x_KS[rest], low_K1[rest], high_K1[rest], most)
+            levels_KS[rest], groups_K2[rest] = _search(x_KS[rest], low_K1[rest], high_K1[rest], max_level)
     levels = pack(levels_KS.view(len(weight_OGS), -1), bits)
     return levels, scales_O1, groups_K2.view(*low_OG.shape, 2)
 
 
-def _search(x_KS: Tensor, low_K1: Tensor, high_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
+def _search(x_KS: Tensor, low_K1: Tensor, high_K1: Tensor, max_level: int) -> tuple[Tensor, Tensor]:
     """Levels and groups with the least squared error."""
     levels_KS, groups_K2 = torch.empty_like(x_KS, dtype=torch.uint8), x_KS.new_empty(len(x_KS), 2).half()
-    least_K1 = torch.full_like(low_K1, torch.inf)
+    min_error_K1 = torch.full_like(low_K1, torch.inf)
     for num_steps in _NUM_STEPS:
         scale_K1 = (high_K1 - low_K1) / num_steps
-        minimum_K1 = low_K1 + 0.5 * scale_K1 * max(0, num_steps - most)
-        tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, most)
-        if num_steps >= most:
+        minimum_K1 = low_K1 + 0.5 * scale_K1 * max(0, num_steps - max_level)
+        tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, max_level)
+        if num_steps >= max_level:
             found_KS = tried_KS.float()
             apart_KS = found_KS - found_KS.mean(-1, keepdim=True)
             scale_K1 = (apart_KS * x_KS).sum(-1, keepdim=True) / apart_KS.square().sum(-1, keepdim=True).clamp_min_(1.0)
             minimum_K1 = x_KS.mean(-1, keepdim=True) - scale_K1 * found_KS.mean(-1, keepdim=True)
-            tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, most)
+            tried_KS, tried_K2 = _levels_of(x_KS, scale_K1, minimum_K1, max_level)
         error_K1 = (_values_of(tried_KS, tried_K2) - x_KS).square_().sum(-1, keepdim=True)
-        better_K1 = error_K1 < least_K1
+        better_K1 = error_K1 < min_error_K1
         levels_KS = torch.where(better_K1, tried_KS, levels_KS)
         groups_K2 = torch.where(better_K1, tried_K2, groups_K2)
-        least_K1 = torch.minimum(least_K1, error_K1)
+        min_error_K1 = torch.minimum(min_error_K1, error_K1)
     return levels_KS, groups_K2
 
 
-def _levels_of(x_KS: Tensor, scale_K1: Tensor, minimum_K1: Tensor, most: int) -> tuple[Tensor, Tensor]:
+def _levels_of(x_KS: Tensor, scale_K1: Tensor, minimum_K1: Tensor, max_level: int) -> tuple[Tensor, Tensor]:
     """Levels uint8 [K, S] of groups, and their stored scales and minimums, float16 [K, 2]."""
     groups_K2 = torch.cat((scale_K1, minimum_K1), dim=-1).half()
     scale_K1, minimum_K1 = torch.split(groups_K2.float(), 1, dim=-1)
     levels_KS = (x_KS - minimum_K1).div_(scale_K1.clamp_min(torch.finfo(torch.float32).tiny))
-    return levels_KS.round_().clamp_(0, most).to(torch.uint8), groups_K2
+    return levels_KS.round_().clamp_(0, max_level).to(torch.uint8), groups_K2
 
 
 def _values_of(levels_KS: Tensor, groups_K2: Tensor) -> Tensor:
