@@ -23,7 +23,7 @@ import sfumato.constraints.dfa
 from schemas import FORMATS, random_mixture, random_schema
 from sfumato.constraints import json_schema
 from sfumato.constraints.dfa import Budget
-from sfumato.constraints.json_schema import language_of_schema, regex_of_schema
+from sfumato.constraints.json_schema import language_of_schema, read_schema
 from sfumato.constraints.regex import from_regex
 from sfumato.errors import RequestError
 
@@ -32,6 +32,10 @@ from sfumato.errors import RequestError
 def _as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine, properties in any order are not given up for want of time."""
     monkeypatch.setattr(json_schema, "ANY_ORDER_SECONDS", 600.0)
+
+
+def regex_of_schema(schema: Any) -> str:
+    return read_schema(schema, Budget(), "schema")[0]
 
 
 class Language:

@@ -189,14 +189,18 @@ def check_exportable(name: str, checkpoint: Checkpoint) -> Decoder:
         CheckpointError: naming the unsupported shape.
     """
     model = checkpoint.model
-    allowed = "allowed: Llama-shaped decoders with an embedding table and dense layers, such as tiny or LLaDA"
     if not isinstance(model, Decoder):
-        raise CheckpointError(f"{name} is a {type(model).__name__}, which cannot be exported; {allowed}")
-    if model.config.lexemes is not None:
-        raise CheckpointError(f"{name} reads lexemes, which cannot be exported; {allowed}")
-    if model.config.moe is not None:
-        raise CheckpointError(f"{name} has a mixture of experts, which cannot be exported; {allowed}")
-    return model
+        reason = f"is a {type(model).__name__}"
+    elif model.config.lexemes is not None:
+        reason = "reads lexemes"
+    elif model.config.moe is not None:
+        reason = "has a mixture of experts"
+    else:
+        return model
+    raise CheckpointError(
+        f"{name} {reason}, which cannot be exported; allowed: Llama-shaped decoders with an embedding table and dense "
+        "layers, such as tiny or LLaDA"
+    )
 
 
 def export_onnx(

@@ -80,7 +80,7 @@ def language_of_schema(
         RequestError: if the schema is invalid, unsatisfiable, not guaranteeable, or takes too much.
     """
     budget = budget or Budget()
-    regex, unordered = _read(schema, budget, order)
+    regex, unordered = read_schema(schema, budget, order)
     if not unordered:
         return from_regex(regex, budget)
     try:
@@ -89,13 +89,9 @@ def language_of_schema(
         return language_of_schema(schema, budget, "schema")
 
 
-def regex_of_schema(schema: Mapping[str, Any] | bool, budget: Budget | None = None) -> str:
-    """The regex of `language_of_schema` in the schema's order, in Python's syntax, for whole texts."""
-    return _read(schema, budget, "schema")[0]
-
-
-def _read(schema: Mapping[str, Any] | bool, budget: Budget | None, order: Order) -> tuple[str, list[Unordered]]:
-    """A regex, and the meaning of its placeholders."""
+def read_schema(schema: Mapping[str, Any] | bool, budget: Budget, order: Order) -> tuple[str, list[Unordered]]:
+    """The regex of a schema in Python's syntax, for whole texts, and the meaning of its placeholders; in the schema's
+    order there are none."""
     try:
         import jsonschema
     except ImportError as error:
@@ -114,7 +110,7 @@ def _read(schema: Mapping[str, Any] | bool, budget: Budget | None, order: Order)
         with warnings.catch_warnings():
             # Python plans to change the meaning of some patterns; today's counts.
             warnings.simplefilter("ignore", FutureWarning)
-            compiler = _Compiler(plain, jsonschema, budget or Budget(), order)
+            compiler = _Compiler(plain, jsonschema, budget, order)
             return compiler.compile([Part(plain, "#")], "#"), compiler.unordered
     except RecursionError as error:
         raise RequestError("the schema is nested too deeply, or refers to itself without end") from error

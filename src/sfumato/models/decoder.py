@@ -257,6 +257,13 @@ def _constants(part: nn.Module) -> Iterator[Tensor]:
         yield from product.tensors if isinstance(product, FusedProduct) else ()
 
 
+def _mark(size: int) -> nn.Embedding:
+    """One vector, which starts at zero."""
+    embedding = nn.Embedding(1, size)
+    nn.init.zeros_(embedding.weight)
+    return embedding
+
+
 class Backbone(nn.Module):
     """Everything from embeddings to the final hidden states."""
 
@@ -274,15 +281,9 @@ class Backbone(nn.Module):
                 config.head_dim, config.rope_theta, fraction=config.partial_rotary_factor, scaling=config.rope_scaling
             )
         )
-        self.canvas_embed: nn.Embedding | None = None
-        self.given_embed: nn.Embedding | None = None
+        self.canvas_embed = _mark(config.hidden_size) if config.canvas_embedding else None
+        self.given_embed = _mark(config.hidden_size) if config.given_embedding else None
         self.self_conditioning: SelfConditioning | None = None
-        if config.canvas_embedding:
-            self.canvas_embed = nn.Embedding(1, config.hidden_size)
-            nn.init.zeros_(self.canvas_embed.weight)
-        if config.given_embedding:
-            self.given_embed = nn.Embedding(1, config.hidden_size)
-            nn.init.zeros_(self.given_embed.weight)
         if config.self_conditioning:
             self.self_conditioning = SelfConditioning(config.hidden_size, config.intermediate_size, config.rms_norm_eps)
 

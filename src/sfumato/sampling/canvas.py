@@ -215,17 +215,12 @@ class CanvasBatch:
     def select(self, rows: Sequence[int]) -> CanvasBatch:
         """The batch with only these rows, in this order."""
         index_R = torch.tensor(list(rows), dtype=torch.int64, device=self.tokens_RL.device)
-        taken = {
-            name: value[index_R] if isinstance(value, Tensor) else value
+        taken: dict[str, Any] = {
+            name: value if value is None else value[index_R if isinstance(value, Tensor) else list(rows)]
             for name, value in self._fields().items()
-            if name != "settings" and not name.startswith("host_")
+            if name != "settings"
         }
-        return CanvasBatch(
-            settings=self.settings.select(rows, index_R),
-            host_free_RL=self.host_free_RL[list(rows)],
-            host_length_R=self.host_length_R[list(rows)],
-            **taken,
-        )
+        return CanvasBatch(settings=self.settings.select(rows, index_R), **taken)
 
     def trim(self) -> CanvasBatch:
         """The batch without padding that no row needs."""
@@ -253,18 +248,18 @@ class CanvasBatch:
         """Concatenate batches on one device, padded to the longest canvas."""
         longest = max(batch.tokens_RL.shape[1] for batch in batches)
         soft = next((batch.soft_RLD for batch in batches if batch.soft_RLD is not None), None)
-        columns: dict[str, list[Tensor]] = {}
+        columns: dict[str, list[Any]] = {}
         for batch in batches:
             for name, value in batch._fields().items():
                 if name == "soft_RLD" and value is None and soft is not None:
                     value = soft.new_zeros(*batch.tokens_RL.shape, soft.shape[-1])
-                if isinstance(value, Tensor):
+                if name != "settings" and value is not None:
                     columns.setdefault(name, []).append(_pad(value, longest) if "_RL" in name else value)
-        joined = {name: torch.cat(values) for name, values in columns.items()}
-        settings = RowSettings.concatenate([batch.settings for batch in batches])
-        free = [np.pad(b.host_free_RL, ((0, 0), (0, longest - b.host_free_RL.shape[1]))) for b in batches]
-        host_length_R = np.concatenate([batch.host_length_R for batch in batches])
-        return CanvasBatch(settings=settings, host_free_RL=np.concatenate(free), host_length_R=host_length_R, **joined)
+        joined: dict[str, Any] = {
+            name: torch.cat(values) if isinstance(values[0], Tensor) else np.concatenate(values)
+            for name, values in columns.items()
+        }
+        return CanvasBatch(settings=RowSettings.concatenate([batch.settings for batch in batches]), **joined)
 
     def _fields(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -418,6 +413,8 @@ def _per_row(name: str, value: T | Sequence[T], num_rows: int) -> list[T]:
     return values
 
 
-def _pad(value: Tensor, longest: int) -> Tensor:
+def _pad(value: Any, longest: int) -> Any:
     missing = longest - value.shape[1]
+    if isinstance(value, np.ndarray):
+        return np.pad(value, ((0, 0), (0, missing)))
     return torch.cat([value, value.new_zeros(value.shape[0], missing, *value.shape[2:])], dim=1) if missing else value
