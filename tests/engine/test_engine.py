@@ -17,7 +17,7 @@ from settings import sampler_config
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Request, Result, Start
-from sfumato.errors import CapacityError, ConfigError, RequestError
+from sfumato.errors import BusyError, CapacityError, ConfigError, RequestError
 from sfumato.models.quantization.apply import quantize_model
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.spec import GenerationSpec
@@ -292,7 +292,7 @@ def test_steps_are_cut_under_load_when_allowed(make_model: Make):
     number = by_itself.submit(lenient)
     (only,) = results(drain(by_itself))[number]
     assert (only.tokens, only.usage.steps_cut) == (alone.tokens, 0)
-    with pytest.raises(RequestError, match="min_steps is 9; allowed: 1 to 8"):
+    with pytest.raises(RequestError, match="min_steps is 9; allowed: a whole number, 1 to 8"):
         model.request("abc", **settings, min_steps=9)
 
 
@@ -402,6 +402,28 @@ def test_run_accepts_more_requests_than_the_queue_holds(make_model: Make):
     found = [(index, event.result.seed) for index, event in engine.run(requests) if isinstance(event, Finished)]
     assert sorted(found) == [(i, i) for i in range(9)]
     assert engine._events == {}
+
+
+def test_run_waits_if_others_fill_the_queue_meanwhile(make_model: Make):
+    class Contested(Engine):
+        """An engine whose queue another thread fills before every second submission."""
+
+        num_submitted = 0
+
+        def submit(self, request: Request, **options: Any) -> int:
+            self.num_submitted += 1
+            if self.num_submitted % 2:
+                raise BusyError("2 answers wait", 1)
+            return super().submit(request, **options)
+
+    model = make_model(PLAIN)
+    requests = [model.request("x", max_tokens=8, steps=2, seed=i) for i in range(3)]
+    engine = Contested(model)
+    found = [event.result.seed for _, event in engine.run(requests) if isinstance(event, Finished)]
+    assert sorted(found) == [0, 1, 2]
+    engine.close()
+    with pytest.raises(BusyError, match="closed"):
+        list(engine.run([*requests, *requests]))
 
 
 def test_closing_cancels_every_request(make_model: Make):

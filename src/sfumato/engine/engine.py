@@ -172,9 +172,8 @@ class Engine:
     def cancel(self, request_id: int) -> None:
         """End a request with what was committed, and free its pages at once. Does nothing if it has finished."""
         with self._lock:
-            self._end(
-                [sequence for sequence in self._open_sequences() if sequence.request_id == request_id], "cancelled"
-            )
+            sequences = self._open_sequences()
+            self._end([each for each in sequences if each.request_id == request_id], "cancelled")
 
     def close(self) -> None:
         """Cancel all requests and take no more."""
@@ -223,7 +222,8 @@ class Engine:
             remaining requests are cancelled.
 
         Raises:
-            CapacityError: see `submit`.
+            RequestError, CapacityError: see `submit`.
+            BusyError: if the engine is closed.
         """
         backlog = deque(enumerate(requests))
         for _, request in backlog:
@@ -232,9 +232,14 @@ class Engine:
         try:
             while backlog or index_of:
                 with self._lock:
-                    while backlog and self.num_waiting + backlog[0][1].n <= self.config.max_queue:
-                        index, request = backlog.popleft()
-                        index_of[self.submit(request, drafts=drafts)] = index
+                    while backlog:
+                        try:
+                            request_id = self.submit(backlog[0][1], drafts=drafts)
+                        except BusyError as error:
+                            if error.retry_after_s is None:
+                                raise
+                            break
+                        index_of[request_id], _ = backlog.popleft()
                     if not any(self._events[request_id] for request_id in index_of):
                         self.step()
                 events = [(index, event) for request_id, index in index_of.items() for event in self.take(request_id)]
