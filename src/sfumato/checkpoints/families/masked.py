@@ -1,12 +1,11 @@
 """Masked diffusion models: LLaDA, Dream, SDAR and LLaDA2.
 
 Each is a Llama-, Qwen- or Ling-shaped decoder with its own attention between prefix and canvas, and its own order of
-filling masks. The defaults of their generate functions are sampling defaults here.
+filling masks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from sfumato.checkpoints.families.family import ConfigTable, Family, Layout, Part, same_names
@@ -22,8 +21,19 @@ from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.model import Model
 from sfumato.spec import GenerationSpec, PrefixAttention
 
-# None of the four stops a canvas early on confidence: they continue until no mask is left.
-_GREEDY = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0}
+# The defaults of their generate functions, whatever generation_config.json says. None of the four stops a canvas early
+# on confidence: they continue until no mask is left.
+_GREEDY: dict[str, Any] = {"temperature_start": 0.0, "temperature_end": 0.0, "stop_entropy": 0.0}
+_LLADA_SAMPLING = _GREEDY | {"name": "confidence", "steps": 128, "max_tokens": 128, "block_length": 32}
+# Entropy order and Dream's budget; temperature and top_p are those of its README, because its config has none.
+_DREAM_SAMPLING: dict[str, Any] = {
+    "name": "certainty", "budget": "truncated", "steps": 256, "max_tokens": 256, "temperature_start": 0.2,
+    "temperature_end": 0.2, "top_p": 0.95, "stop_entropy": 0.0,
+}  # fmt: skip
+# The dynamic rule with the threshold of SDAR's generate function.
+_SDAR_SAMPLING = _GREEDY | {"name": "threshold", "threshold": 0.85, "steps": 4, "max_tokens": 256}
+# LLaDA2.0's rule. LLaDA2.1 has the same config; its editing is the sampler "edit".
+_LLADA2_SAMPLING = _GREEDY | {"name": "threshold", "threshold": 0.95, "steps": 32, "max_tokens": 512}
 
 
 def _llada(table: ConfigTable) -> tuple[Model, GenerationSpec]:
@@ -92,30 +102,12 @@ def _llada_layout(model: Model) -> Layout:
     return {f"model.transformer.{theirs}.weight": (Part(ours),) for ours, theirs in stored.items()}
 
 
-def _llada_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    return _GREEDY | {"name": "confidence", "steps": 128, "max_tokens": 128, "block_length": 32}
-
-
 def _dream(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     no_sliding_window(table)
     config = decoder_config(table, attention_bias=True)
     spec = _mask_spec(table.number("mask_token_id", 151666), 256, "full", shift=True)
     table.finish(["full_attn_implementation", "use_mrope", "eos_penalty", "eps"])
     return Decoder(config), spec
-
-
-def _dream_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Entropy order and Dream's budget; temperature and top_p are those of its README, because its config has none."""
-    return {
-        "name": "certainty",
-        "budget": "truncated",
-        "steps": 256,
-        "max_tokens": 256,
-        "temperature_start": 0.2,
-        "temperature_end": 0.2,
-        "top_p": 0.95,
-        "stop_entropy": 0.0,
-    }
 
 
 def _sdar(table: ConfigTable) -> tuple[Model, GenerationSpec]:
@@ -128,11 +120,6 @@ def _sdar(table: ConfigTable) -> tuple[Model, GenerationSpec]:
         ]
     )
     return Decoder(config), spec
-
-
-def _sdar_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The dynamic rule with the threshold of SDAR's generate function."""
-    return _GREEDY | {"name": "threshold", "threshold": 0.85, "steps": 4, "max_tokens": 256}
 
 
 def _llada2(table: ConfigTable) -> tuple[Model, GenerationSpec]:
@@ -186,15 +173,10 @@ def _llada2_layout(model: Model) -> Layout:
     return layout
 
 
-def _llada2_generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """LLaDA2.0's rule. LLaDA2.1 has the same config; its editing is the sampler "edit"."""
-    return _GREEDY | {"name": "threshold", "threshold": 0.95, "steps": 32, "max_tokens": 512}
-
-
 FAMILIES = {
-    "llada": Family(_llada, _llada_layout, _llada_generation),
-    "Dream": Family(_dream, same_names, _dream_generation, tied_head),
-    "sdar": Family(_sdar, same_names, _sdar_generation, tied_head),
-    "sdar_moe": Family(_sdar, per_expert_names, _sdar_generation, tied_head),
-    "llada2_moe": Family(_llada2, _llada2_layout, _llada2_generation),
+    "llada": Family(_llada, _llada_layout, lambda _: _LLADA_SAMPLING),
+    "Dream": Family(_dream, same_names, lambda _: _DREAM_SAMPLING, tied_head),
+    "sdar": Family(_sdar, same_names, lambda _: _SDAR_SAMPLING, tied_head),
+    "sdar_moe": Family(_sdar, per_expert_names, lambda _: _SDAR_SAMPLING, tied_head),
+    "llada2_moe": Family(_llada2, _llada2_layout, lambda _: _LLADA2_SAMPLING),
 }
