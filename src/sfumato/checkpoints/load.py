@@ -304,7 +304,7 @@ def read_generation(source: Path | GGUFFile, kind: str) -> dict[str, Any]:
         CheckpointError: if they are invalid.
     """
     file = None if isinstance(source, GGUFFile) else source / "generation_config.json"
-    return FAMILIES[kind].generation(read_json(file) if file is not None and file.exists() else {})
+    return dict(FAMILIES[kind].generation(read_json(file) if file is not None and file.exists() else {}))
 
 
 def build(source: Path | GGUFFile) -> tuple[Model, GenerationSpec, str]:

@@ -27,9 +27,15 @@ _GREEDY: dict[str, Any] = {"temperature_start": 0.0, "temperature_end": 0.0, "st
 _LLADA_SAMPLING = _GREEDY | {"name": "confidence", "steps": 128, "max_tokens": 128, "block_length": 32}
 # Entropy order and Dream's budget; temperature and top_p are those of its README, because its config has none.
 _DREAM_SAMPLING: dict[str, Any] = {
-    "name": "certainty", "budget": "truncated", "steps": 256, "max_tokens": 256, "temperature_start": 0.2,
-    "temperature_end": 0.2, "top_p": 0.95, "stop_entropy": 0.0,
-}  # fmt: skip
+    "name": "certainty",
+    "budget": "truncated",
+    "steps": 256,
+    "max_tokens": 256,
+    "temperature_start": 0.2,
+    "temperature_end": 0.2,
+    "top_p": 0.95,
+    "stop_entropy": 0.0,
+}
 # The dynamic rule with the threshold of SDAR's generate function.
 _SDAR_SAMPLING = _GREEDY | {"name": "threshold", "threshold": 0.85, "steps": 4, "max_tokens": 256}
 # LLaDA2.0's rule. LLaDA2.1 has the same config; its editing is the sampler "edit".
