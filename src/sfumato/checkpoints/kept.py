@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from sfumato.checkpoints import prepared
-from sfumato.checkpoints.prepared import Layout, encode
+from sfumato.checkpoints.prepared import Layout
 from sfumato.checkpoints.registry import KEPT, cache_directory
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
@@ -86,11 +86,6 @@ def kept_model(
         else sorted([*source.glob("*.json"), *source.glob("*.safetensors")])
     )
     return kept_path(f"{dtype} {quantization}", [*files, *(Path(str(module.__file__)) for module in _CODE)])
-
-
-def save_kept(path: Path, layout: Layout, model: Model) -> None:
-    """Keep a model that multiplies integers."""
-    keep(path, *encode(layout.held(model), layout.preparation))
 
 
 def restore(path: Path, layout: Layout) -> Model | None:

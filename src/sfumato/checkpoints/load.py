@@ -20,8 +20,8 @@ from torch.overrides import TorchFunctionMode
 from sfumato.checkpoints.families import FAMILIES
 from sfumato.checkpoints.families.family import ConfigTable, Family, native_config, stored_shape
 from sfumato.checkpoints.families.llama import hugging_face_config
-from sfumato.checkpoints.kept import kept_model, restore, save_kept
-from sfumato.checkpoints.prepared import Layout, Preparation, Shards, prepare
+from sfumato.checkpoints.kept import keep, kept_model, restore
+from sfumato.checkpoints.prepared import Layout, Preparation, Shards, encode, prepare
 from sfumato.checkpoints.registry import open_checkpoint
 from sfumato.checkpoints.tensors import (
     BASE,
@@ -217,15 +217,15 @@ def load_checkpoint(
         model = Layout(model, preparation).load(weight_files(source), dtype)
         return Checkpoint(model.eval(), spec, generation)
     quantization = None if quantization is None else quantization.suited_to(spec, device)
-    entry: tuple[Path, Layout] | None = None
-    if quantization is not None and (kept := kept_model(source, model, dtype, quantization, device)) is not None:
-        entry = kept, Layout(model, Preparation.of(quantization, dtype))
-        restored = restore(*entry)
-        if restored is not None:
-            return Checkpoint(restored.eval(), spec, generation)
+    kept = kept_model(source, model, dtype, quantization, device)
+    if quantization is None or kept is None:
+        fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
+        return Checkpoint(model.eval(), spec, generation)
+    layout = Layout(model, Preparation.of(quantization, dtype))
+    if (restored := restore(kept, layout)) is not None:
+        return Checkpoint(restored.eval(), spec, generation)
     fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
-    if entry is not None:
-        save_kept(*entry, model)
+    keep(kept, *encode(layout.held(model), layout.preparation))
     return Checkpoint(model.eval(), spec, generation)
 
 
