@@ -168,7 +168,7 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
     elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
     wanted = getattr(hint, "__name__", str(hint))
-    raise ConfigError(f"{name} is {value!r}; allowed: a {wanted}")
+    raise ConfigError(f"{name} is {value!r}; allowed: {'an' if wanted[0] in 'aeiouAEIOU' else 'a'} {wanted}")
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

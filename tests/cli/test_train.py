@@ -152,7 +152,7 @@ def test_tensorboard_gets_the_scalars(sfumato, recipe, tmp_path):
         ("train.stesp=3", "unknown key 'train.stesp'; did you mean 'train.steps'?"),
         ("trian.steps=3", "unknown key 'trian'; did you mean 'train'?"),
         ("train.steps=0", "steps is 0; allowed: 1 or more"),
-        ("train.steps=many", "train.steps is 'many'; allowed: a int"),
+        ("train.steps=many", "train.steps is 'many'; allowed: an int"),
         ("train.steps", "override 'train.steps' has no '='"),
         ('evaluation.tasks=["sudko4"]', "unknown task 'sudko4'; did you mean 'sudoku4'?"),
         ("data.tasks.countdwn=1.0", "unknown task 'countdwn'; did you mean 'countdown'?"),
