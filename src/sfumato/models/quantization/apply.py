@@ -7,6 +7,7 @@ Embeddings, heads, routers and norms stay floats.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 from collections.abc import Collection, Sequence
@@ -141,8 +142,8 @@ def finish(model: Model, quantization: Quantization) -> None:
     for name in waiting(model, quantization):
         hold(model, name, model.get_parameter(name).detach(), quantization)
     if arithmetic == "float8" and multiplies_float8(model.device):
-        for paths, _ in _seen_inputs(model, (0,))[0]:
-            Float8Product([cast(QuantizedLinear, model.get_submodule(path)) for path in paths])
+        for paths in _input_groups(model):
+            Float8Product(_quantized(model, paths))
     if model.device.type == "cuda":
         set_backend(model, model.choose_backend())
 
@@ -158,13 +159,29 @@ def lay_out(model: Model, quantization: Quantization, dtype: torch.dtype) -> Non
 def share_groups(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input, and one per expert; groups need no smoothing. The model
     may be on the meta device."""
-    for module in list(model.modules()):
-        linears = {name: one for name, one in module.named_children() if isinstance(one, QuantizedLinear)}
-        for names in shared_inputs(module, linears):
-            IntegerProduct([linears[name] for name in names], digits=quantization.digits)
+    for paths in _input_groups(model):
+        IntegerProduct(_quantized(model, paths), digits=quantization.digits)
     for experts in _mixtures(model):
         for weight in _weights_of(experts):
             IntegerExperts(weight)
+
+
+def _input_groups(model: Model, names: Collection[str] = ()) -> list[list[str]]:
+    """Names of linears by shared input: of those that are quantized, and of those with the given weights."""
+    groups: list[list[str]] = []
+    for path, module in model.named_modules():
+        prefix = f"{path}." if path else ""
+        linears = [
+            name
+            for name, child in module.named_children()
+            if isinstance(child, QuantizedLinear) or f"{prefix}{name}.weight" in names
+        ]
+        groups += [[f"{prefix}{name}" for name in group] for group in shared_inputs(module, linears)]
+    return groups
+
+
+def _quantized(model: Model, paths: Sequence[str]) -> list[QuantizedLinear]:
+    return [cast(QuantizedLinear, model.get_submodule(path)) for path in paths]
 
 
 def _mixtures(model: Model) -> list[Experts]:
@@ -178,11 +195,9 @@ def _weights_of(experts: Experts) -> list[QuantizedWeight]:
 
 def _smooth(model: Model, quantization: Quantization) -> None:
     """Create shared integer products of linears with one input and smoothed weights, and one per expert."""
-    mixtures = _mixtures(model)
-    groups, peaks = _seen_inputs(
-        model, quantization.sample, mixtures, waiting(model, quantization), typical=quantization.digits == 2
-    )
-    for paths, peak_I in groups:
+    groups, mixtures = _input_groups(model, waiting(model, quantization)), _mixtures(model)
+    peaks, peaks_of_experts = _seen_inputs(model, quantization, [paths[0] for paths in groups], mixtures)
+    for paths, peak_I in zip(groups, peaks, strict=True):
         linears = [cast(QuantizedLinear | nn.Linear, model.get_submodule(path)) for path in paths]
         weights = [
             linear.weight.dequantized() if isinstance(linear, QuantizedLinear) else linear.weight.detach()
@@ -191,10 +206,9 @@ def _smooth(model: Model, quantization: Quantization) -> None:
         smooth_I = _smoothing(peak_I, torch.stack([weight_OI.abs().amax(0) for weight_OI in weights]).amax(0))
         for path, weight_OI in zip(paths, weights, strict=True):
             hold(model, f"{path}.weight", weight_OI * smooth_I, quantization)
-        quantized = [cast(QuantizedLinear, model.get_submodule(path)) for path in paths]
-        IntegerProduct(quantized, 1.0 / smooth_I, quantization.digits)
+        IntegerProduct(_quantized(model, paths), 1.0 / smooth_I, quantization.digits)
     for experts in mixtures:
-        _multiply_experts(experts, peaks)
+        _multiply_experts(experts, peaks_of_experts)
 
 
 def make_tables(model: Model) -> None:
@@ -233,38 +247,21 @@ def _smoothing(peak_I: Tensor, weight_I: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _seen_inputs(
-    model: Model,
-    sample: tuple[int, ...],
-    mixtures: Sequence[Experts] = (),
-    names: Collection[str] = (),
-    *,
-    typical: bool = False,
-) -> tuple[list[tuple[list[str], Tensor]], dict[QuantizedWeight, Tensor]]:
-    """Largest absolute inputs, per element: of all quantized linears, of those with given weight names, and of experts.
+    model: Model, quantization: Quantization, paths: Sequence[str], mixtures: Sequence[Experts]
+) -> tuple[list[Tensor], dict[QuantizedWeight, Tensor]]:
+    """Largest absolute inputs, per element, of linears and experts on a sample; with two digits, the root mean square.
 
     Returns:
-        groups: names of linears by shared input, with its maxima.
-        experts: by weight name, [X, I] maxima per expert.
+        linears: maxima of each linear.
+        experts: by weight, [X, I] maxima per expert.
     """
-    groups: list[tuple[list[str], Tensor]] = []
-    paths = {
-        module: path
-        for path, module in model.named_modules()
-        if isinstance(module, QuantizedLinear) or f"{path}.weight" in names
-    }
+    typical, sample = quantization.digits == 2, quantization.sample
+    linears = [cast(QuantizedLinear | nn.Linear, model.get_submodule(path)) for path in paths]
+    peaks = [model.embedding_VD.new_zeros(linear.weight.shape[-1]) for linear in linears]
     experts: dict[QuantizedWeight, Tensor] = {}
-    group_of: dict[nn.Module, int] = {}
-    last: list[Tensor] = []
 
-    def look(linear: nn.Module, args: tuple[Tensor]) -> None:
-        shared = bool(last) and last[0] is args[0]
-        last[:] = args
-        if linear not in group_of:
-            if not shared:
-                groups.append(([], args[0].new_zeros(args[0].shape[-1])))
-            group_of[linear] = len(groups) - 1
-            groups[-1][0].append(paths[linear])
-        peak_I, x_NI = groups[group_of[linear]][1], args[0].flatten(0, -2)
+    def look(peak_I: Tensor, linear: nn.Module, args: tuple[Tensor]) -> None:
+        x_NI = args[0].flatten(0, -2)
         torch.maximum(peak_I, x_NI.square().mean(0).sqrt() if typical else x_NI.abs().amax(0), out=peak_I)
 
     def look_at_rows(weight: QuantizedWeight, x_MI: Tensor, end_X: Tensor) -> None:
@@ -273,7 +270,10 @@ def _seen_inputs(
             if first < last:
                 torch.maximum(peak_I, x_MI[first:last].abs().amax(0), out=peak_I)
 
-    handles = [linear.register_forward_pre_hook(look) for linear in paths]
+    handles = [
+        linear.register_forward_pre_hook(functools.partial(look, peak_I))
+        for linear, peak_I in zip(linears, peaks, strict=True)
+    ]
     weights = [weight for each in mixtures for weight in _weights_of(each)]
     for weight in weights:
         weight.watch = look_at_rows
@@ -293,4 +293,4 @@ def _seen_inputs(
             handle.remove()
         for weight in weights:
             weight.watch = None
-    return groups, experts
+    return peaks, experts
