@@ -69,12 +69,12 @@ def keep(path: Path, *parts: bytes | memoryview) -> None:
 
 
 def kept_model(
-    source: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization | None, device: str
+    source: Path | GGUFFile, model: Model, dtype: torch.dtype, quantization: Quantization, device: str
 ) -> Path | None:
     """The path of a model's entry, whether it exists or not; None if the model is not kept: if it does not multiply
     integers on a CPU, has experts, or is large.
     """
-    if quantization is None or quantization.arithmetic != "int8" or device != "cpu":
+    if quantization.arithmetic != "int8" or device != "cpu":
         return None
     if not products.multiplies_integers(torch.device(device)) or 4 * model.num_parameters > _LIMIT_BYTES // 2:
         return None

@@ -217,7 +217,7 @@ def load_checkpoint(
         model = Layout(model, preparation).load(weight_files(source), dtype)
         return Checkpoint(model.eval(), spec, generation)
     quantization = None if quantization is None else quantization.suited_to(spec, device)
-    kept = kept_model(source, model, dtype, quantization, device)
+    kept = None if quantization is None else kept_model(source, model, dtype, quantization, device)
     if quantization is None or kept is None:
         fill(model, FAMILIES[kind], tensors_of(source), dtype, quantization, device)
         return Checkpoint(model.eval(), spec, generation)

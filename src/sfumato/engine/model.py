@@ -70,8 +70,10 @@ class TextModel:
             self.sampler_defaults = SamplerConfig.of(settings)
             self.sampler_defaults.check(process)
             check_number("max_tokens", self.max_tokens, 1, MAX_POSITIONS, whole=True)
-            self.tasks: list[str] = as_list("tasks", self.generation.get("tasks", ()), "text")
+            self.tasks: list[str] = checkpoint.generation.get("tasks", [])
             """Tasks the model was made for, if listed."""
+            if not isinstance(self.tasks, list):
+                raise RequestError(f"tasks is {self.tasks!r}; allowed: a list of texts")
             self.kinds = read_kinds(self.generation)
             """Kinds of prompts it was trained on; empty if it takes any prompt."""
         except (RequestError, ConfigError) as error:
