@@ -13,8 +13,8 @@ sys.path[:0] = [str(ROOT / "src")]
 import torch  # noqa: E402
 
 import sfumato  # noqa: E402
-from sfumato.sampling.rng import uniform  # noqa: E402
-from sfumato.sampling.stopping import LearnedStop, stop_features  # noqa: E402
+from sfumato.sampling.logits import LearnedStop, stop_features  # noqa: E402
+from sfumato.sampling.samplers.base import uniform  # noqa: E402
 
 KEYS = [(0, 0, 0, 1), (1, 0, 3, 2), (7, 2, 47, 3), (2**31, 5, 1, 2), (2**53 - 1, 1, 0, 1)]
 TEXTS = [
