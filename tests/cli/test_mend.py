@@ -42,6 +42,12 @@ def test_valid_files_are_skipped_silently(project: Path) -> None:
     assert done.stderr == "2 files · nothing repaired\n"
 
 
+def test_an_unknown_model_is_refused_before_anything_else(project: Path) -> None:
+    done = mend(project, "--model", "mund")
+    assert done.exit_code == 1
+    assert "unknown model 'mund'; did you mean 'mend'?" in done.stderr
+
+
 def test_syntax_error_is_repaired_to_the_byte(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes(BROKEN.encode())
     (tmp_path / "b.py").write_text("x = = 1\n")

@@ -53,8 +53,11 @@ def mend(
     Edits are tried in a copy of the project, without network, likeliest first, until the tests pass. Only verified
     edits are written, and only if you agree. The exit code is 1 if anything remains broken.
     """
+    from sfumato.checkpoints.registry import find_model
     from sfumato.mend.files import find_sources, read_source
 
+    # Without anything to repair the model is not loaded, but a wrong name is an error all the same.
+    find_model(model)
     if function is not None and test is None:
         raise RequestError("--function needs --test: without tests only syntax errors are repaired")
     config = _search_config(budget)
