@@ -123,6 +123,24 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
     assert served.chat().status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"frequency_penalty": 1}, "frequency_penalty: 1 is not supported; allowed: 0"),
+        ({"presence_penalty": 0.5}, "presence_penalty: 0.5 is not supported; allowed: 0"),
+        ({"store": True}, "store: true is not supported; allowed: false"),
+        ({"service_tier": "flex"}, "service_tier: \"flex\" is not supported; allowed: 'auto' or 'default'"),
+        (
+            {"messages": [{"role": "assistant", "content": "a", "audio": {"id": "b"}}]},
+            'messages.0.audio: {"id": "b"} is not supported; allowed: null',
+        ),
+    ],
+)
+def test_a_refusal_says_what_is_allowed(served: Served, body: dict[str, Any], message: str):
+    response = served.ask("/v1/chat/completions", **{"messages": [{"role": "user", "content": EXPRESSION}]} | body)
+    assert (response.status_code, response.json()["error"]["message"]) == (400, message)
+
+
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'{"messages": NaN}', b"\xff", b'{"messages": "x"}'])
 def test_invalid_bodies_are_refused(served: Served, content: bytes):
     response = served.http.post("/v1/chat/completions", content=content, headers={"content-type": "application/json"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 import traceback
@@ -21,8 +22,9 @@ from sfumato.server.metrics import Metrics
 from sfumato.server.streaming import ClientGoneError
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
-# Maximum characters of a field name.
+# Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
+_IN_JSON = {"None": "null", "False": "false"}
 logger = logging.getLogger("sfumato.server")
 
 
@@ -44,6 +46,10 @@ async def refuse(request: Request, error: Exception) -> Response:
         problem = first["msg"][:1].lower() + first["msg"][1:]
         if first["type"] == "extra_forbidden":
             problem = "unknown field; it would be ignored"
+        elif first["type"] in ("literal_error", "none_required"):
+            allowed = first.get("ctx", {}).get("expected", "None")
+            given = json.dumps(first["input"])[:_MAX_SHOWN]
+            problem = f"{given} is not supported; allowed: {_IN_JSON.get(allowed, allowed)}"
         refusal = ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=first["type"])
     elif isinstance(error, HTTPException) and request.state.refused is not None:
         # The body reader reports any failure as an invalid body.

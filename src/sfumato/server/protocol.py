@@ -201,8 +201,8 @@ class Sampled(Body):
     seed: int | None = None
     n: int | None = None
     stop: str | list[str] | None = None
-    frequency_penalty: float | None = Field(default=None, ge=0, le=0)
-    presence_penalty: float | None = Field(default=None, ge=0, le=0)
+    frequency_penalty: Literal[0] | None = None
+    presence_penalty: Literal[0] | None = None
     logit_bias: dict[str, float] | None = Field(default=None, max_length=1024)
     """Values added to the logits of tokens, by token id."""
     user: str | None = None
@@ -243,7 +243,7 @@ class CompletionRequest(Sampled):
     echo_from: int | None = Field(default=None, ge=1)
     """With echo and logprobs: index of the first prompt token with a log-probability; earlier ones are context."""
     logprobs: int | None = Field(default=None, ge=0, le=20)
-    best_of: int | None = Field(default=None, ge=1, le=1)
+    best_of: Literal[1] | None = None
 
     @model_validator(mode="after")
     def _read_marks(self) -> Self:
@@ -262,7 +262,7 @@ class FimRequest(Sampled):
 
     prompt: str
     suffix: str = ""
-    repetition_penalty: float | None = Field(default=None, ge=1, le=1)
+    repetition_penalty: Literal[1] | None = None
 
 
 class ChatRequest(Sampled):
