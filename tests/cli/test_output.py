@@ -47,3 +47,22 @@ def test_pull_shows_progress(tmp_path):
 def test_pipes_get_no_progress(sfumato, checkpoint):
     done = sfumato("eval", checkpoint, "--task", "arithmetic", "--n", 3, "--steps", 2, "--json")
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["infill"], "a text with <FILL>"),
+        (["infill", "-", "--at", "1"], "the text"),
+        (["run", "-"], "the prompt"),
+        (["run", "--batch", "-"], "the batch"),
+        (["run", "x", "--schema", "-"], "the schema"),
+        (["chat"], "messages, one a line,"),
+    ],
+)
+def test_a_terminal_is_told_what_is_read_from_it(checkpoint, arguments, what):
+    terminal = Terminal(*arguments, "--model", checkpoint, streams=("stdin", "stderr"))
+    terminal.read_until(f"sfumato: reading {what} from the terminal; end with Ctrl-D")
+    terminal.type("\x04")
+    terminal.close()
+    assert "Traceback" not in terminal.written

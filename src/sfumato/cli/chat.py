@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol, Unpack
 import typer
 
 from sfumato.cli.options import MODEL_HELP, Sampling, Stop, System, Weights, complete_model
+from sfumato.cli.output import take_stdin
 from sfumato.cli.run import print_text, print_usage
 from sfumato.data.kinds import visible_turns
 from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
@@ -90,6 +91,8 @@ def chat(
             alone = " answers each message by itself" if conversation.forgets else ""
             name = repr(conversation.model) if url is not None else model or "tiny"
             typer.echo(f"{name}{alone} · /help · {_FENCE} around several lines · Ctrl-D leaves", err=True)
+        else:
+            take_stdin("messages, one a line,")
         going = True
         while going:
             try:

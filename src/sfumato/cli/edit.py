@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
-from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, write_changes
+from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, take_stdin, write_changes
 from sfumato.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
@@ -126,8 +126,11 @@ def infill(
     weights: Weights = Weights(),
 ) -> None:
     """Fill a gap in a text and print the result."""
-    name = "stdin" if file is None or str(file) == "-" else str(file)
-    text = _decode(name, sys.stdin.buffer.read()) if name == "stdin" else _read(Path(name)).decode()
+    if file is None or str(file) == "-":
+        gap = "the text" if at is not None else f"a text with {marker}"
+        name, text = "stdin", _decode("stdin", take_stdin(gap).buffer.read())
+    else:
+        name, text = str(file), _read(file).decode()
     prefix, suffix = _split_at_gap(name, text, at, marker)
     options: InfillOptions = {
         "prompt": prompt,

@@ -12,7 +12,7 @@ import typer
 
 import sfumato
 from sfumato.cli.options import Model
-from sfumato.cli.output import count, print_figures, progress, show_difference, write_changes
+from sfumato.cli.output import count, print_figures, progress, show_difference, take_stdin, write_changes
 from sfumato.errors import ConfigError, RequestError
 from sfumato.storage import difference
 
@@ -202,4 +202,5 @@ def lsp(model: Model = "mend") -> None:
         raise ConfigError("the language server needs more packages: pip install 'sfumato[lsp]'") from error
     from sfumato.mend.mender import load_mender
 
+    take_stdin("the messages of an editor")
     make_server(lambda: load_mender(model), sfumato.__version__).start_io()

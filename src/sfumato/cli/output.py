@@ -1,4 +1,4 @@
-"""Output shared by commands: tables, progress, diffs, figures and questions."""
+"""What commands share at the terminal: tables, progress, diffs, figures, questions, and stdin."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import typer
 from rich.console import Console
@@ -105,6 +106,13 @@ def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) ->
             raise RequestError(f"{path} was changed by another program meanwhile; nothing written")
     for path, _, after in changes:
         write_atomically(path.resolve(), after)
+
+
+def take_stdin(what: str) -> TextIO:
+    """Stdin, to read from; whoever sits at a terminal is told what is read."""
+    if sys.stdin.isatty():
+        typer.echo(f"sfumato: reading {what} from the terminal; end with Ctrl-D", err=True)
+    return sys.stdin
 
 
 def may_write(target: str) -> bool:

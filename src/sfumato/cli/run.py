@@ -16,7 +16,7 @@ from rich.console import Console
 
 from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
-from sfumato.cli.output import CONTROLS, count, print_figures
+from sfumato.cli.output import CONTROLS, count, print_figures, take_stdin
 from sfumato.data.kinds import examples
 from sfumato.errors import RequestError
 from sfumato.interrupts import Signals
@@ -159,7 +159,7 @@ def run(
 
 def _read_stdin(name: str) -> str:
     try:
-        return sys.stdin.read().removesuffix("\n")
+        return take_stdin(f"the {name}").read().removesuffix("\n")
     except UnicodeDecodeError as error:
         raise RequestError(f"the {name} on stdin is not {error.encoding}: {error.reason}") from None
 

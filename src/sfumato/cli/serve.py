@@ -12,6 +12,7 @@ import typer
 
 import sfumato
 from sfumato.cli.options import MODEL_HELP, Weights, complete_model
+from sfumato.cli.output import take_stdin
 from sfumato.errors import ConfigError
 from sfumato.interrupts import NUMBERS
 
@@ -229,5 +230,6 @@ def mcp(
     from sfumato.mend.mender import load_mender
     from sfumato.server.hosting import Host, parse_names
 
+    take_stdin("the messages of an MCP client")
     host = Host(parse_names([model]), settings=weights.settings())
     make_server(host, lambda: load_mender(mender), sfumato.__version__).run("stdio")
