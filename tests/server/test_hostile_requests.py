@@ -6,6 +6,11 @@ import asyncio
 import json
 import logging
 import operator
+import os
+import select
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +30,7 @@ from sfumato.errors import BusyError, RequestError
 from sfumato.server import compiling
 from sfumato.server.bodies import read_json
 from sfumato.server.compiling import Compiler
+from sfumato.server.hosting import Host, HostedModel
 
 TOKENS, EOS = [bytes([byte]) for byte in range(256)] + [None], (256,)
 CHAT = "/v1/chat/completions"
@@ -216,6 +222,63 @@ def test_hanging_compilation_is_killed(compiler: Compiler, monkeypatch: pytest.M
         compiler.make([partial(operator.contains, range(10**15))])
     monkeypatch.setattr(compiling, "_SECONDS", 600.0)
     assert compiler.make([partial(from_regex, "b")]) is not None
+
+
+# Counting to the end of this range takes weeks, and no other thread of the process runs meanwhile.
+COMPILING = """
+from functools import partial
+import operator, pickle
+from sfumato.server.compiling import Compiler
+process = Compiler([b"a", None], (1,))._started()
+pickle.dump([partial(print, flush=True), partial(operator.contains, range(10**15))], process.stdin)
+process.stdin.flush()
+process.stdout.readline()
+print(process.pid, flush=True)
+input()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="waits for a process that is not a child")
+def test_compiler_ends_with_its_parent():
+    parent = subprocess.Popen([sys.executable, "-c", COMPILING], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert parent.stdout is not None
+    number = int(parent.stdout.readline())
+    compiler = os.pidfd_open(number)
+    parent.kill()
+    parent.communicate()
+    # Readable when the process has ended.
+    ended = select.select([compiler], [], [], 30)[0]
+    os.close(compiler)
+    if not ended:
+        os.kill(number, signal.SIGKILL)
+    assert ended
+
+
+def test_a_client_that_leaves_during_a_load_leaves_no_process(monkeypatch: pytest.MonkeyPatch):
+    loading: list[HostedModel] = []
+    start = HostedModel.start
+
+    async def run() -> None:
+        host, begun, left = Host({"tiny": "tiny"}), asyncio.Event(), asyncio.Event()
+
+        async def held(hosted: HostedModel) -> None:
+            await start(hosted)
+            loading.append(hosted)
+            begun.set()
+            await left.wait()
+
+        monkeypatch.setattr(HostedModel, "start", held)
+        using = asyncio.ensure_future(host.use("tiny"))
+        await begun.wait()
+        using.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await using
+        left.set()
+        await host.close()
+
+    asyncio.run(run())
+    [hosted] = loading
+    assert (hosted._compiler._process, hosted.answering._thread) == (None, None)
 
 
 def test_excess_compilations_get_retry_after(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):

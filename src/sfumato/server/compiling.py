@@ -5,6 +5,7 @@ more memory than allowed. Run as a program, this module is that process.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pickle
 import resource
@@ -79,7 +80,7 @@ class Compiler:
                 [sys.executable, "-m", __name__],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
             )
             assert self._process.stdin is not None
             with contextlib.suppress(OSError):
@@ -97,6 +98,10 @@ class Compiler:
 def main() -> None:
     """Answer until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Nobody reads stderr. When its other end closes, the kernel sends SIGIO, which ends a process: it ends with its
+    # parent, however that ends and whatever is being compiled.
+    fcntl.fcntl(2, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_ASYNC)
     os.nice(_NICENESS)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -191,13 +191,17 @@ class Host:
         """
         self.check(name)
         if not self._answers(name):
-            async with self._loading:
-                if not self._answers(name):
-                    if name in self.loaded:
-                        # An internal error has stopped its engine; load it again.
-                        await self.loaded.pop(name).close()
-                    self.loaded[name] = await self._load(name)
+            # A client that leaves meanwhile does not interrupt this: half a model would keep its thread and process.
+            await asyncio.shield(asyncio.ensure_future(self._load_once(name)))
         return self._using(self.loaded[name])
+
+    async def _load_once(self, name: str) -> None:
+        async with self._loading:
+            if not self._answers(name):
+                if name in self.loaded:
+                    # An internal error has stopped its engine; load it again.
+                    await self.loaded.pop(name).close()
+                self.loaded[name] = await self._load(name)
 
     def _answers(self, name: str) -> bool:
         return name in self.loaded and not self.loaded[name].answering.failed
@@ -221,9 +225,10 @@ class Host:
         return sum(hosted.size_bytes for hosted in self.loaded.values())
 
     async def close(self) -> None:
-        """End all requests and engines."""
-        for hosted in self.loaded.values():
-            await hosted.close()
+        """End all requests and engines, those of a model that is being loaded too."""
+        async with self._loading:
+            for hosted in self.loaded.values():
+                await hosted.close()
 
 
 def parse_names(models: Iterable[str]) -> dict[str, str]:
