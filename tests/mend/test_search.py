@@ -7,7 +7,7 @@ import pytest
 
 from scripted import Scripted
 from sfumato.mend.mender import mend_syntax, window
-from sfumato.mend.parsing import error_line
+from sfumato.mend.parsing import error_line, parse
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import lex
 
@@ -100,6 +100,30 @@ def test_syntax_is_mended_error_by_error() -> None:
     proposer = Scripted((":", False, (")",), 5.0), ("return", True, ("yield",), 1.0))
     mended = mend_syntax(proposer, BROKEN, length=10)  # type: ignore[arg-type]
     assert mended == (BROKEN.replace("(a:", "(a):").replace("(b:", "(b):"), 2)
+
+
+OTHERS = "try:\n    x = (\n1)\nexcept Error:\n    pass\n@cached\ndef h():\n    return 1\n" * 100
+TEXT = '"""\n' + "word\n" * 1000 + '"""\n'
+
+
+@pytest.mark.parametrize(("before", "after", "num_wholes"), [(OTHERS, OTHERS, 3), (TEXT, "", None), ("", TEXT, None)])
+def test_candidates_of_a_long_text_are_parsed_with_their_surroundings(
+    before: str, after: str, num_wholes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def counted(text: str) -> ast.Module | SyntaxError:
+        sizes.append(len(text))
+        return parse(text)
+
+    monkeypatch.setattr("sfumato.mend.parsing.parse", counted)
+    monkeypatch.setattr("sfumato.mend.mender.parse", counted)
+    proposer = Scripted((":", False, (")",), 5.0), ("return", True, ("yield",), 1.0))
+    mended = mend_syntax(proposer, before + BROKEN + after, length=10)  # type: ignore[arg-type]
+    assert mended == (before + BROKEN.replace("(a:", "(a):").replace("(b:", "(b):") + after, 2)
+    if num_wholes is not None:
+        # Once before each repair, and once after the last.
+        assert sum(size > len(before) for size in sizes) == num_wholes < len(sizes)
 
 
 def test_unmendable_source_gives_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +15,20 @@ from sfumato.checkpoints.registry import find_model
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.mend.evidence import find_targets, gather
 from sfumato.mend.files import SourceFile, why_not
-from sfumato.mend.parsing import Meaning, error_line
+from sfumato.mend.parsing import Meaning, error_line, parse
 from sfumato.mend.proposals import Proposer
 from sfumato.mend.sandbox import Limits, Sandbox
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.models.decoder import Decoder
 from sfumato.text.lexemes import Lexeme, is_level, lex
+from sfumato.text.patches import line_starts
 
 MAX_ERRORS = 20
 """Maximum syntax errors repaired in a file, one after the other."""
+MARGIN = 150
+"""Minimum lines before and after an error that are parsed with each candidate."""
+_STATEMENT = re.compile(r"(?!(?:elif|else|except|finally)\b)[^\W\d]|@")
+"""The beginning of an unindented statement."""
 _SLOTS = 4
 """Positions needed besides a region: its end, and inserted lexemes."""
 _NO_LEXEMES = "this model does not read Python lexemes; allowed: mend, or one trained like it"
@@ -204,23 +210,42 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
     config = SearchConfig(max_runs=1, max_reads=400, max_edits=4, max_s=20.0)
     edits = 0
     for _ in range(MAX_ERRORS):
-        line = error_line(source)
-        if line is None:
+        error = parse(source)
+        if not isinstance(error, SyntaxError):
             return source, edits
-        lexemes = lex(source)
-        region = window(source, lexemes, line, length)
-        beyond = source.count("\n", 0, lexemes[region.end - 1].end) + 1 if region.end else 1
+        start, end = _surroundings(source, error)
+        part, line = source[start:end], (error.lineno or 1) - source.count("\n", 0, start)
+        lexemes = lex(part)
+        region = window(part, lexemes, line, length)
+        beyond = part.count("\n", 0, lexemes[region.end - 1].end) + 1 if region.end else 1
 
         def reaches(text: str, last: int = beyond) -> Meaning | None:
             """The text itself if its first error, if any, is after the window."""
             found = error_line(text)
             return Meaning(text) if found is None or found > last + 1 else None
 
-        repair = Search(proposer, lambda target, text: True, config, meaning=reaches).run([Target(source, [region])])
+        repair = Search(proposer, lambda target, text: True, config, meaning=reaches).run([Target(part, [region])])
         if repair is None:
             return None
-        source, edits = repair.source, edits + repair.num_edits
+        source, edits = source[:start] + repair.source + source[end:], edits + repair.num_edits
     return None
+
+
+def _surroundings(source: str, error: SyntaxError) -> tuple[int, int]:
+    """The characters of whole statements around a text's first error, in which it is the first error too; otherwise the
+    whole text. Each candidate is parsed, and a long text takes long."""
+    line, starts = error.lineno or 1, line_starts(source)
+
+    def begins(number: int) -> bool:
+        above = source[starts[number - 2]] if number > 1 else ""
+        return above != "@" and _STATEMENT.match(source, starts[number - 1]) is not None
+
+    first = next(filter(begins, range(line - MARGIN, 0, -1)), 1)
+    last = next(filter(begins, range(line + MARGIN, len(starts))), len(starts))
+    start, end = starts[first - 1], starts[last - 1]
+    found = parse(source[start:end])
+    is_same = isinstance(found, SyntaxError) and (found.msg, (found.lineno or 1) + first - 1) == (error.msg, line)
+    return (start, end) if is_same else (0, len(source))
 
 
 def load_mender(name: str | Path) -> Mender:
