@@ -99,6 +99,35 @@ def test_budget_is_kept(project: Path) -> None:
     assert "core.py: no edit was verified in 1 run; try a larger budget, or one failing test at a time" in done.stderr
 
 
+PARTLY = """import unittest
+from core import add
+
+class Sums(unittest.TestCase):
+    def test_a(self):
+        assert add(1, 2) == 3
+
+    def test_b(self):
+        assert add(2, 3) == 5
+
+    def test_c(self):
+        assert add(2, 3) == 7
+"""
+
+
+@pytest.mark.parametrize(
+    "test", ["pytest -q --disable-plugin-autoload", "pytest --disable-plugin-autoload -x", "unittest"]
+)
+def test_the_best_unverified_edit_is_shown(project: Path, test: str) -> None:
+    (project / "test_core.py").write_text(PARTLY)
+    command = [project / "core.py", "--test", f"{sys.executable} -m {test}"]
+    done = mend(*command, "--yes")
+    assert "no edit was verified in 2 runs; the best one lets 2 instead of 0 tests pass; try" in done.stderr
+    assert "-    return a - b\n+    return a + b\n" in done.stderr
+    assert (done.exit_code, done.stdout, (project / "core.py").read_text()) == (1, "", WRONG)
+    [left] = json.loads(mend(*command, "--json").stdout)["left"]
+    assert left["proposal"].endswith("-    return a - b\n+    return a + b")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -85,7 +85,11 @@ def mend(
     else:
         for file, mended in changed:
             show_difference(file.path, file.text, mended.text)
-        for line in [*(f"{file.path}: {mended.reason}" for file, mended in left), *skipped]:
+        for file, mended in left:
+            typer.echo(f"{file.path}: {mended.reason}", err=True)
+            if mended.proposal:
+                show_difference(file.path, file.text, mended.proposal, err=True)
+        for line in skipped:
             typer.echo(line, err=True)
         passing = test is not None and not results
         _print_figures(files, changed, ": the tests pass" if passing else "")
@@ -177,7 +181,12 @@ def _to_dict(files: list[SourceFile], results: list[tuple[SourceFile, Mended]], 
             if mended.verified_by
         ],
         "left": [
-            {"path": str(file.path), "runs": mended.num_runs, "reason": mended.reason}
+            {
+                "path": str(file.path),
+                "runs": mended.num_runs,
+                "reason": mended.reason,
+                "proposal": "\n".join(difference(file.path, file.text, mended.proposal)) if mended.proposal else None,
+            }
             for file, mended in results
             if not mended.verified_by
         ],

@@ -78,9 +78,13 @@ def print_figures(*parts: str) -> None:
     Console(stderr=True, highlight=False).print(line, style="dim", markup=False, soft_wrap=not sys.stderr.isatty())
 
 
-def show_difference(file: Path, before: str, after: str) -> None:
-    """Print a unified diff, in colour if the terminal has it."""
-    console = Console(highlight=False, markup=False, emoji=False)
+def show_difference(file: Path, before: str, after: str, *, err: bool = False) -> None:
+    """Print a unified diff, in colour if the terminal has it.
+
+    Args:
+        err: to stderr, because it is not the result.
+    """
+    console = Console(stderr=err, highlight=False, markup=False, emoji=False)
     for line in difference(file, before, after):
         text = Text(line.translate(CONTROLS), _DIFFERENCE_STYLES.get(line[:1], ""))
         console.print(text, soft_wrap=True)

@@ -49,6 +49,8 @@ class Mended:
     """Log-odds of the edits against the original text, in nats; 0 for syntax repairs."""
     reason: str = ""
     """Why the text is unchanged."""
+    proposal: str = ""
+    """The text with which the most tests pass, if more than before but not all; not verified."""
 
 
 class Mender:
@@ -154,22 +156,29 @@ class Mender:
             allowed_s = min(limits.seconds, 10.0 + 5.0 * outcome.seconds)
             sandbox.limits = dataclasses.replace(limits, seconds=allowed_s)
             targets = find_targets(texts, evidence, function=function, length=self._length)
+            best, proposed = outcome.num_passed, dict[str, str]()
 
             def passes(target: Target, text: str) -> bool:
+                nonlocal best, proposed
                 path = Path(target.name)
                 changes = repaired | {path: editable[path].encode(text)}
+                result = sandbox.run(command, changes)
+                if not result.passed and result.num_passed > best:
+                    best, proposed = result.num_passed, {target.name: text}
                 # Twice, because flaky tests may pass by chance.
-                return sandbox.run(command, changes).passed and sandbox.run(command, changes).passed
+                return result.passed and sandbox.run(command, changes).passed
 
             search = Search(self.proposer, passes, config or SearchConfig(), on_run=on_run)
             repair = search.run(targets)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
-            reason = _gave_up(targets, search, function)
+            more = f"; the best one lets {best} instead of {outcome.num_passed} tests pass" if proposed else ""
+            reason = _gave_up(targets, search, function, more)
+            left = [(editable[Path(target.name)], proposed.get(target.name, "")) for target in targets]
             return [
-                (file, Mended(file.text, num_runs=search.num_runs, reason=reason))
-                for file in (editable[Path(target.name)] for target in targets)
-            ] or [(file, Mended(file.text, reason=reason)) for file in editable.values()]
+                (file, Mended(file.text, num_runs=search.num_runs, reason=reason, proposal=text))
+                for file, text in left or ((file, "") for file in editable.values())
+            ]
         path = Path(repair.name)
         edits = repair.num_edits + (parsed[path].num_edits if path in parsed else 0)
         results[path] = (editable[path], Mended(repair.source, "tests", edits, repair.num_runs, repair.score))
@@ -260,11 +269,11 @@ def load_mender(name: str | Path) -> Mender:
     return Mender(checkpoint.model, checkpoint.spec.canvas_length)
 
 
-def _gave_up(targets: Sequence[Target], search: Search, function: str | None) -> str:
+def _gave_up(targets: Sequence[Target], search: Search, function: str | None, more: str = "") -> str:
     if not targets:
         return f"there is no function {function}" if function else "the failing tests execute no line of it"
     runs = "1 run" if search.num_runs == 1 else f"{search.num_runs} runs"
-    return f"no edit was verified in {runs}; try a larger budget, or one failing test at a time"
+    return f"no edit was verified in {runs}{more}; try a larger budget, or one failing test at a time"
 
 
 def _last_line(output: str) -> str:

@@ -54,9 +54,12 @@ def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
     results = load_mender(config.getoption("mend_model")).mend_project(config.rootpath, files, command, config=search)
     lines: list[str] = []
     for file, mended in results:
+        path = file.path.relative_to(config.rootpath)
         if mended.verified_by is not None:
-            lines += [*difference(file.path.relative_to(config.rootpath), file.text, mended.text), ""]
+            lines += [*difference(path, file.text, mended.text), ""]
             lines.append(f"makes the failed tests pass, found in {mended.num_runs} test runs; nothing was written")
+        elif mended.proposal:
+            lines += [mended.reason, *difference(path, file.text, mended.proposal)]
     return lines or [results[0][1].reason]
 
 

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import re
 import resource
 import shutil
 import signal
@@ -24,6 +25,8 @@ IGNORED = (
     ".tox", "*.pyc",
 )  # fmt: skip
 MAX_PROJECT_BYTES = 500_000_000
+_PYTEST = re.compile(r"^=* ?(\d+ \w+(?:, \d+ \w+)*) in [\d.]+s", re.MULTILINE)
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\s+FAILED \((.*)\)", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,16 @@ class Outcome:
     @property
     def passed(self) -> bool:
         return self.status == 0
+
+    @property
+    def num_passed(self) -> int:
+        """Tests that passed, as the output of pytest or unittest ends; 0 without such an end."""
+        if found := _PYTEST.findall(self.output):
+            return sum(map(int, re.findall(r"(\d+) passed", found[-1])))
+        if found := _UNITTEST.findall(self.output):
+            total, others = found[-1]
+            return int(total) - sum(map(int, re.findall(r"\d+", others)))
+        return 0
 
 
 class Sandbox:
