@@ -103,7 +103,7 @@ def test_syntax_errors_are_repaired(mender: Mender) -> None:
     broken = "def f(a:\n    return a - 1\n"
     assert mender.mend(broken) == Mended("def f(a):\n    return a - 1\n", "parser", 1)
     assert mender.mend(broken, lambda text: "+" in text).text == "def f(a):\n    return a + 1\n"
-    assert mender.mend("x = (\n").reason == "no repair was found that parses"
+    assert mender.mend("x = = 1\n").reason == "no repair was found that parses"
 
 
 def test_tests_verify(mender: Mender, project: Path) -> None:
@@ -120,9 +120,10 @@ def test_passing_tests_mend_nothing(mender: Mender, project: Path) -> None:
 
 
 def test_unexecuted_code_is_not_edited(mender: Mender, project: Path) -> None:
-    (project / "test_core.py").write_text("raise SystemExit(1)\n")
+    (project / "test_core.py").write_text("import cores\n")
     [(_, mended)] = mend_project(mender, project)
-    assert mended == Mended(CORE, reason="the failing tests execute no line of it")
+    end = "ModuleNotFoundError: No module named 'cores'"
+    assert mended == Mended(CORE, reason=f"the failing tests execute no line of it, and end with: {end}")
 
 
 def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:
@@ -276,7 +277,7 @@ def test_sources_below_a_folder(tmp_path: Path) -> None:
         ("try:\n    pass\nexcept E, e:\n    pass\n", "looks like Python 2"),
         ("a = 0777\n", "looks like Python 2"),
         (f"a = ({'1, ' * 800}\n", "probably generated"),
-        ("a = (1\n", ""),
+        ("a = = 1\n", ""),
     ],
 )
 def test_unmended_files_have_a_reason(mender: Mender, source: str, message: str) -> None:

@@ -172,7 +172,9 @@ class Mender:
             repair = search.run(targets)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
-            more = f"; the best one lets {best} instead of {outcome.num_passed} tests pass" if proposed else ""
+            more = "" if targets else f", and end with: {_last_line(outcome.output)}"
+            if proposed:
+                more = f"; the best one lets {best} instead of {outcome.num_passed} tests pass"
             reason = _gave_up(targets, search, function, more)
             left = [(editable[Path(target.name)], proposed.get(target.name, "")) for target in targets]
             return [
@@ -271,7 +273,7 @@ def load_mender(name: str | Path) -> Mender:
 
 def _gave_up(targets: Sequence[Target], search: Search, function: str | None, more: str = "") -> str:
     if not targets:
-        return f"there is no function {function}" if function else "the failing tests execute no line of it"
+        return f"there is no function {function}" if function else f"the failing tests execute no line of it{more}"
     runs = "1 run" if search.num_runs == 1 else f"{search.num_runs} runs"
     return f"no edit was verified in {runs}{more}; try a larger budget, or one failing test at a time"
 
