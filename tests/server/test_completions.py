@@ -141,6 +141,13 @@ def test_a_refusal_says_what_is_allowed(served: Served, body: dict[str, Any], me
     assert (response.status_code, response.json()["error"]["message"]) == (400, message)
 
 
+def test_unknown_paths_and_methods_are_named(served: Served):
+    for method, path, status in (("POST", "/v1/embeddings", 404), ("GET", "/v1/chat/completions", 405)):
+        response = served.http.request(method, path)
+        assert response.status_code == status
+        assert response.json()["error"]["message"] == f"there is no {method} {path}; allowed: see /openapi.json"
+
+
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'{"messages": NaN}', b"\xff", b'{"messages": "x"}'])
 def test_invalid_bodies_are_refused(served: Served, content: bytes):
     response = served.http.post("/v1/chat/completions", content=content, headers={"content-type": "application/json"})
