@@ -39,6 +39,9 @@ def test_it_fits_in_the_wheel() -> None:
         ("x = f(a, b\nprint(x)\n", "x = f(a, b)\nprint(x)\n"),
         # What is there stays, although it also parses without the call.
         ("d = {'a': 1, 'b': 2\nprint(d)\n", "d = {'a': 1, 'b': 2}\nprint(d)\n"),
+        ("print(len(sorted(a))\n", "print(len(sorted(a)))\n"),
+        ("x = [1, 2, 3\n", "x = [1, 2, 3]\n"),
+        ("foo(bar(1, 2)\n", "foo(bar(1, 2))\n"),
         # A misspelt word may change, and a doubled one may go.
         ("def f(x):\n    retrun x\n", "def f(x):\n    return x\n"),
         ("def f(x):\n    return return x\n", "def f(x):\n    return x\n"),

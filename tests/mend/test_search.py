@@ -127,7 +127,38 @@ def test_candidates_of_a_long_text_are_parsed_with_their_surroundings(
 
 
 def test_unmendable_source_gives_none() -> None:
-    assert mend_syntax(Scripted(("return", True, ("yield",), 1.0)), BROKEN) is None  # type: ignore[arg-type]
+    source = "def f(a b):\n    return a\n"
+    assert mend_syntax(Scripted(("return", True, ("yield",), 1.0)), source) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("broken", "right"),
+    [
+        ("x = g(h(a)\n", "x = g(h(a))\n"),
+        ("if (a and [b:  # of both\n    x = (1)\n", "if (a and [b]):  # of both\n    x = (1)\n"),
+        ("print('a)\n", "print('a')\n"),
+        ('if b == "a:\n    x = (1)\n', 'if b == "a":\n    x = (1)\n'),
+        ("x = f(f'a: {b})\n", "x = f(f'a: {b}')\n"),
+        ("x = [\n    a,\n    b\ny = (1)\n", "x = [\n    a,\n    b]\ny = (1)\n"),
+    ],
+)
+def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right: str) -> None:
+    # The model thinks little of it, and more of what loses a word or a mark.
+    proposer = Scripted(("(", True, (), 1.5), ("a", True, (), 1.5), ("[", True, (), 1.5))
+    mended = mend_syntax(proposer, broken)  # type: ignore[arg-type]
+    assert mended == (right, 1)
+
+
+def test_a_mistyped_word_costs_less_than_a_lost_one() -> None:
+    proposer = Scripted(("retrun", True, ("yield",), 2.0), ("retrun", True, ("return",), 1.0))
+    assert mend_syntax(proposer, "def f(a):\n    retrun a\n") == ("def f(a):\n    return a\n", 1)  # type: ignore[arg-type]
+
+
+def test_a_bracket_is_rather_closed_at_the_end_of_a_line() -> None:
+    # Not before the second number, although the model prefers that a little.
+    proposer = Scripted((",", False, ("]",), 2.0), ("y", False, ("]",), 1.5))
+    mended = mend_syntax(proposer, "x = [1, 2\ny = 3\n")  # type: ignore[arg-type]
+    assert mended == ("x = [1, 2]\ny = 3\n", 1)
 
 
 @pytest.mark.parametrize("line", range(1, 41))

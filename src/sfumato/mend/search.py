@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import heapq
 import itertools
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +15,21 @@ from typing import NamedTuple
 
 from sfumato.mend.parsing import Meaning, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
-from sfumato.text.lexemes import Lexeme, lex, line_numbers, relative
+from sfumato.text.lexemes import CLOSING, OPENING, Lexeme, is_level, kind_of, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
 """Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
-LOST_WORD = 2.0
-"""Nats for each word that an edit of such a text loses: most of its errors are marks that are missing."""
+LOST_WORD, LOST_MARK = 2.0, 1.0
+"""Nats for each word and mark that an edit of such a text loses: most of its errors are marks that are missing."""
+CLOSED, CLOSED_WITHIN = 1.0, 0.5
+"""Nats for closing what is open at the end of a line, whatever the model thinks, and more for closing one before."""
+_LIKE = 0.6
+"""Share of characters in common (`difflib`) with which a word may be another one, mistyped."""
+_OPEN_STRING = re.compile(r"""(?i:[rbfut]{0,2})(['"])(?:(?!\1)[^\\]|\\.)*""")
+_CLOSED_BY = dict(zip("([{", ")]}", strict=True))
 
 
 class Region(NamedTuple):
@@ -94,6 +102,13 @@ class _Text:
     @cached_property
     def lexemes(self) -> list[Lexeme]:
         return lex(self.source)
+
+    def ends_line(self, index: int) -> bool:
+        """Whether a line ends before a lexeme."""
+        lexemes = self.lexemes
+        if not 0 < index < len(lexemes) or is_level(lexemes[index].text):
+            return True
+        return "\n" in self.source[lexemes[index - 1].end : lexemes[index].start]
 
 
 class _Node(NamedTuple):
@@ -185,12 +200,13 @@ class Search:
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
-                if not node.parses:
-                    cost += LOST_WORD * _num_lost_words(texts, edit)
                 self._push(queue, node, cost, edit)
             kept += 1
             if kept == self.config.children:
                 break
+        if not node.parses:
+            for patch in _closings(text, start, end):
+                self._push(queue, node, node.cost + CLOSED, patch)
 
     def _fill(self, queue: list[_Node], node: _Node, reading: Reading, gap: Gap) -> None:
         """Queue fillings of a gap, none likelier than the gap itself."""
@@ -205,20 +221,72 @@ class Search:
         """Queue a text with one more edit."""
         start = node.region.start
         moved = patch._replace(start=start + patch.start, end=start + patch.end)
+        if not node.parses:
+            cost += _price(node.text, moved)
         end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
         edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
         heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))
 
 
-def _num_lost_words(texts: Sequence[str], patch: Patch) -> int:
-    """Number of names, keywords, numbers and strings that a patch removes, unless replaced or doubled."""
+def _price(text: _Text, patch: Patch) -> float:
+    """Nats for the lexemes that a patch loses, unless doubled or mistyped, and for closing brackets within a line."""
+    lexemes, (start, end, new) = text.lexemes, patch
+    if start == end:
+        while not text.ends_line(start) and lexemes[start].text in CLOSING | {":"}:
+            start += 1
+        return CLOSED_WITHIN if CLOSING.issuperset(new) and not text.ends_line(start) else 0.0
+    beside = [lexeme.text for lexeme in (*lexemes[max(0, start - 1) : start], *lexemes[end : end + 1])]
+    lost = [lexeme.text for lexeme in lexemes[start:end] if lexeme.text not in beside]
+    return sum(_price_of(each) for each in lost if not (new and _is_like(each, new[0])))
 
-    def words(lexemes: Sequence[str]) -> list[str]:
-        return [text for text in lexemes if text[0].isalnum() or text[0] in "_\"'"]
 
-    beside = (*texts[max(0, patch.start - 1) : patch.start], *texts[patch.end : patch.end + 1])
-    removed = [text for text in words(texts[patch.start : patch.end]) if text not in beside]
-    return max(0, len(removed) - len(words(patch.texts)))
+def _price_of(lexeme: str) -> float:
+    if kind_of(lexeme) in ("level", "special"):
+        return 0.0
+    return LOST_WORD if _is_word(lexeme) else LOST_MARK
+
+
+def _is_word(lexeme: str) -> bool:
+    """Whether it is a name, keyword, number or string."""
+    return lexeme[0].isalnum() or lexeme[0] in "_\"'"
+
+
+def _is_like(lexeme: str, other: str) -> bool:
+    """Whether one may be the other, mistyped."""
+    if not _is_word(lexeme):
+        return {lexeme, other} <= OPENING | CLOSING
+    return difflib.SequenceMatcher(None, lexeme, other, autojunk=False).ratio() >= _LIKE
+
+
+def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
+    """Patches of a range that close, at the end of a line, the string and the brackets that are open there."""
+    missing: list[str] = []
+    for index in range(start, end):
+        lexeme = text.lexemes[index].text
+        if is_level(lexeme):
+            missing.clear()
+        elif lexeme in _CLOSED_BY:
+            missing.insert(0, _CLOSED_BY[lexeme])
+        elif missing[:1] == [lexeme]:
+            missing.pop(0)
+        if not text.ends_line(index + 1):
+            continue
+        at = index - start
+        if string := _OPEN_STRING.fullmatch(lexeme):
+            yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
+        elif missing:
+            at += lexeme != ":"
+            yield Patch(at, at, tuple(missing))
+
+
+def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A string without an end, ended before the brackets, or before the brackets and the colon, of its line."""
+    for colon in ("", ":"):
+        if lexeme.endswith(colon):
+            text, brackets = lexeme.removesuffix(colon), "".join(missing)
+            while not text.endswith(brackets):
+                brackets = brackets[:-1]
+            yield (text.removesuffix(brackets) + quote, *missing, *colon)
 
 
 def _on_lines(text: _Text) -> list[bool] | None:
