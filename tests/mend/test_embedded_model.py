@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 import sfumato
+from sfumato.checkpoints.load import load_checkpoint
 from sfumato.checkpoints.registry import ASSETS
 from sfumato.errors import CheckpointError
+from sfumato.mend.proposals import Proposer
+from sfumato.models.decoder import Decoder
+from sfumato.text.lexemes import lex
 
 CLAMP = """def clamp(x, low, high):
     # keep this comment
@@ -65,6 +69,15 @@ def test_semantic_bug(mender: sfumato.Mender) -> None:
     assert mended.verified_by == "caller"
     assert verify(mended.text)
     assert "# keep this comment" in mended.text
+
+
+def test_a_loaded_mender_reads_as_its_plain_model_does(mender: sfumato.Mender) -> None:
+    plain = load_checkpoint(ASSETS / "mend").model
+    assert isinstance(plain, Decoder)
+    lexemes = [lexeme.text for lexeme in lex(CLAMP)]
+    found, expected = (each.read(lexemes).proposals[:5] for each in (mender.proposer, Proposer(plain)))
+    assert [proposal.edit for proposal in found] == [proposal.edit for proposal in expected]
+    assert [proposal.score for proposal in found] == pytest.approx([proposal.score for proposal in expected], abs=1e-3)
 
 
 def test_right_code_is_unchanged(mender: sfumato.Mender) -> None:

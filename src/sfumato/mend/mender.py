@@ -19,7 +19,7 @@ from sfumato.mend.parsing import Meaning, error_line, parse
 from sfumato.mend.proposals import Proposer
 from sfumato.mend.sandbox import Limits, Sandbox
 from sfumato.mend.search import Region, Search, SearchConfig, Target
-from sfumato.models.decoder import Decoder
+from sfumato.models.decoder import Decoder, fuse
 from sfumato.text.lexemes import Lexeme, is_level, lex
 from sfumato.text.patches import line_starts
 
@@ -268,6 +268,7 @@ def load_mender(name: str | Path) -> Mender:
     checkpoint = load_checkpoint(find_model(name))
     if not isinstance(checkpoint.model, Decoder):
         raise CheckpointError(_NO_LEXEMES)
+    fuse(checkpoint.model)
     return Mender(checkpoint.model, checkpoint.spec.canvas_length)
 
 

@@ -388,7 +388,7 @@ class Decoder(Model):
 def fuse(model: Model) -> None:
     """Prepare a model for inference, for good: fuse its layers in float32 on a CPU, and use the fastest backend."""
     if model.device.type == "cpu":
-        if model.embedding_VD.dtype is not torch.float32:
+        if next(model.parameters()).dtype is not torch.float32:
             return
         pack_linears(model)
         if isinstance(model, Decoder):
