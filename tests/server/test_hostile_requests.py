@@ -30,6 +30,7 @@ from sfumato.errors import BusyError, RequestError
 from sfumato.server import compiling
 from sfumato.server.bodies import read_json
 from sfumato.server.compiling import Compiler
+from sfumato.server.failures import ApiError
 from sfumato.server.hosting import Host, HostedModel
 
 TOKENS, EOS = [bytes([byte]) for byte in range(256)] + [None], (256,)
@@ -84,6 +85,12 @@ def test_surrogate_pairs_and_lookalikes_pass(served: Served, pair: str):
     content = f'{{"prompt": "{pair}", "max_tokens": 1}}'.encode()
     response = served.http.post("/v1/completions", content=content, headers={"content-type": "application/json"})
     assert response.status_code == 200, response.text
+
+
+@pytest.mark.parametrize("body", [b'"\xed\xa0\x80"', '"a"'.encode("utf-16")])
+def test_bodies_are_utf_8(body: bytes):
+    with pytest.raises(ApiError, match="not UTF-8"):
+        read_json(body)
 
 
 def test_values_within_texts_are_not_counted():

@@ -57,7 +57,8 @@ def read_json(body: bytes) -> Any:
             400, f"the body has about {at_most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid"
         )
     try:
-        value = json.loads(body, parse_constant=_refuse_constant)
+        # Not as bytes, from which json would also take half pairs and other encodings.
+        value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
         if _HALF_PAIR.search(body) and (path := _find_half_pair(value, "")) is not None:
             what = f"{path or 'the body'} has half a surrogate pair; allowed: Unicode characters"
             raise ApiError(400, what, code="json_invalid", param=path or None)
