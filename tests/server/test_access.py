@@ -142,11 +142,14 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
     assert found is not None
     assert (found.name, found.requests_per_minute) == ("anna", 3)
     assert access.find(None, other).name == "ben"  # type: ignore[union-attr]
-    with pytest.raises(ConfigError, match="anna"):
-        add_key(file, "anna", {})
-    file.write_text("[anna]\nsha256 = 3\n")
-    with pytest.raises(ConfigError, match="sha256"):
-        Access.read(file)
+    for name, limits, said in (("anna", {}, "anna"), ("café", {}, "café"), ("cleo", {"positions_per_day": 0}, "is 0")):
+        with pytest.raises(ConfigError, match=said):
+            add_key(file, name, limits)
+    assert [key.name for key in Access.read(file).keys] == ["anna", "ben"]
+    for digest in ("3", f'"{"é" * 64}"', f'"{"A" * 64}"'):
+        file.write_text(f"[anna]\nsha256 = {digest}\n")
+        with pytest.raises(ConfigError, match="sha256"):
+            Access.read(file)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 import time
 import tomllib
@@ -21,6 +22,7 @@ from sfumato.server.failures import ApiError
 from sfumato.storage import write_atomically
 
 _PREFIX = "sfu-"
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +41,8 @@ class Key:
     """Budget of computed positions, the unit of cost (`Usage.positions_computed`)."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sha256, str) or len(self.sha256) != 64:
-            raise ConfigError(f"sha256 of key {self.name!r} is {self.sha256!r}; allowed: 64 hexadecimal digits")
+        if not isinstance(self.sha256, str) or not _SHA256.fullmatch(self.sha256):
+            raise ConfigError(f"sha256 of key {self.name!r} is {self.sha256!r}; allowed: 64 digits 0-9 and a-f")
         for field in ("requests_per_minute", "positions_per_day"):
             if (value := getattr(self, field)) is not None:
                 check_number(f"{field} of key {self.name!r}", value, 1, whole=True, error=ConfigError)
@@ -125,15 +127,16 @@ def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
         The key, which is stored nowhere else.
 
     Raises:
-        ConfigError: if the name exists, or the file cannot be read.
+        ConfigError: if the name or a limit is not allowed, the name exists, or the file cannot be read.
     """
     keys = _read(path) if path.exists() else ()
-    if not name.isidentifier() or any(key.name == name for key in keys):
+    if not re.fullmatch(r"\w+", name, re.ASCII) or any(key.name == name for key in keys):
         raise ConfigError(
-            f"the name of the key is {name!r}; allowed: letters, digits and _, and not the name of an existing key"
+            f"the name of the key is {name!r}; allowed: a-z, A-Z, 0-9 and _, and not the name of an existing key"
         )
     key = _PREFIX + secrets.token_urlsafe(32)
-    lines = [f"[{name}]", f'sha256 = "{hashlib.sha256(key.encode()).hexdigest()}"']
+    made = Key(name=name, sha256=hashlib.sha256(key.encode()).hexdigest(), **limits)
+    lines = [f"[{name}]", f'sha256 = "{made.sha256}"']
     lines += [f"{limit} = {value}" for limit, value in limits.items() if value is not None]
     before = path.read_text(encoding="utf-8").rstrip("\n") + "\n\n" if keys else ""
     write_atomically(path, (before + "\n".join(lines) + "\n").encode())
