@@ -161,6 +161,7 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
         (("--api-key-file", "/nowhere/keys"), "/nowhere/keys"),
         (("--add-key", "anna"), "--api-key-file"),
         (("--database", "nosuch://x"), "nosuch"),
+        (("--database", "/dev/null/canvases.db"), "/dev/null/canvases.db"),
         (("tiny", "tiny"), "tiny"),
         (("--upstream", "gpt"), "NAME=URL"),
         (("--upstream", "tiny=http://host/v1"), "two models"),

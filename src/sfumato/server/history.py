@@ -24,7 +24,7 @@ from sqlalchemy import (
     insert,
     select,
 )  # fmt: skip
-from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from sfumato.errors import ConfigError
@@ -73,17 +73,17 @@ class History:
     """
 
     def __init__(self, url: str | Path) -> None:
-        if isinstance(url, Path) or "://" not in url:
-            Path(url).parent.mkdir(parents=True, exist_ok=True)
-            url = f"sqlite:///{url}"
         try:
+            if isinstance(url, Path) or "://" not in url:
+                Path(url).parent.mkdir(parents=True, exist_ok=True)
+                url = f"sqlite:///{url}"
             self._engine: Engine = create_engine(url)
             if self._engine.dialect.name == "sqlite":
                 event.listen(self._engine, "connect", _set_up_sqlite)
             _METADATA.create_all(self._engine)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, SQLAlchemyError) as error:
+        except (ModuleNotFoundError, OSError, SQLAlchemyError) as error:
             reason = str(error).split("\n")[0]
-            raise ConfigError(f"cannot use the database {url!r}: {reason}; allowed: a file, or a URL") from None
+            raise ConfigError(f"cannot use the database {str(url)!r}: {reason}; allowed: a file, or a URL") from None
 
     def create(self, canvas_id: str, *, owner: str, model: str, prompt: object) -> None:
         """Store a new canvas."""
