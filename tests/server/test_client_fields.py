@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from serving import EXPRESSION, Served
+from sfumato.server.protocol import CompletionRequest, Function, Tool, parse_call
 
 POINT = {
     "$schema": "http://json-schema.org/draft-07/schema#",
@@ -85,3 +86,11 @@ def test_fim_marks_give_a_suffix(served: Served):
     prompt = f"<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>"
     answer = served.ask("/v1/completions", model="tiny", prompt=prompt, max_tokens=8, stop=marks)
     assert answer.json()["choices"][0]["text"] == served.model.infill(prefix, suffix, max_tokens=8).text
+    # Marks that mark nothing.
+    prompt = "<|fim_prefix|>" + "<|fim_suffix|>" * 100_000
+    assert CompletionRequest(prompt=prompt).prompt == prompt
+
+
+@pytest.mark.parametrize("text", ['{"name": [], "arguments": {}}', "[" * 100_000, '{"name": "stop", "arguments": {}}'])
+def test_answers_that_are_no_call(text: str):
+    assert parse_call(text, [Tool(type="function", function=Function(name="go"))]) is None

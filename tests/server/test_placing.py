@@ -10,6 +10,12 @@ LINES = ["class A:", "def f(x):", "def g():", "    def f(x):", "    x = 1", "   
 MARKS = ["# ... existing code ...", "    // ... rest of code ...", "<!-- … unchanged … -->"]
 
 
+def test_long_lines_of_dots_are_code():
+    for line in ("." * 100_000, "# ... existing" + " " * 100_000 + ".a"):
+        [block] = blocks_of(f"{line}\nx", ["y"])
+        assert block.lines == (line, "x")
+
+
 def test_candidates_are_in_the_remaining_text_and_contain_the_block():
     draw = random.Random(5)
     num_sure = 0

@@ -16,9 +16,10 @@ MAX_LOCATIONS = 32
 """Maximum candidate locations of a block before it counts as unknown."""
 MAX_BLOCKS = 256
 """Maximum blocks of a snippet."""
+# Possessive, so that a long line of dots takes no longer than another one.
 _MARKER = re.compile(
-    r"\W*(?:\.{3}|…)\W*(?:the |all |of |other |previous )*(?:existing|unchanged|remaining|rest|same|other)\b[^.…]*"
-    r"(?:\.{3}|…)?\W*",
+    r"(?:(?!\.{3}|…)\W)*+(?:\.{3}|…)\W*+"
+    r"(?:the |all |of |other |previous )*(?:existing|unchanged|remaining|rest|same|other)\b[^.…]*+(?:\.{3}|…)?\W*",
     re.IGNORECASE,
 )
 _DEFINITION = re.compile(

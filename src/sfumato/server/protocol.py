@@ -21,7 +21,7 @@ _SHARE_OF_STEPS: dict[str, float] = {
 }  # fmt: skip
 
 # For editors that do not send a suffix.
-_GAP = re.compile(r"<\|fim_prefix\|>(.*)<\|fim_suffix\|>(.*)<\|fim_middle\|>", re.DOTALL)
+_PREFIX, _SUFFIX, _MIDDLE = "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"
 CALL_HEAD = re.compile(r'\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"arguments"\s*:\s*')
 """The beginning of a call's text, up to its arguments."""
 _NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
@@ -247,9 +247,11 @@ class CompletionRequest(Sampled):
 
     @model_validator(mode="after")
     def _read_marks(self) -> Self:
-        gap = _GAP.fullmatch(self.prompt) if isinstance(self.prompt, str) and self.suffix is None else None
-        if gap is not None:
-            self.prompt, self.suffix = gap.groups()
+        if self.suffix is None and isinstance(given := self.prompt, str) and given.startswith(_PREFIX):
+            # Not by a regular expression, which would restart at every mark.
+            before, mark, after = given.removeprefix(_PREFIX).rpartition(_SUFFIX)
+            if mark and after.endswith(_MIDDLE):
+                self.prompt, self.suffix = before, after.removesuffix(_MIDDLE)
         return self
 
     def to_options(self, model: TextModel) -> GenerateOptions:
@@ -406,9 +408,9 @@ def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:
     """The function call that a text is, if it is nothing else."""
     try:
         call = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    names = {tool.function.name for tool in tools}
+    names = [tool.function.name for tool in tools]
     if not isinstance(call, dict) or call.keys() != {"name", "arguments"} or call["name"] not in names:
         return None
     head = CALL_HEAD.match(text)
