@@ -10,16 +10,20 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 from benchmarks.http_load import Follower
+from starlette.requests import ClientDisconnect
 
 from serving import EXPRESSION, Served, start
+from sfumato.server.app import CanvasStream
 from sfumato.server.boundary import Limits
 from sfumato.server.canvas import MAX_BEHIND, LiveCanvas, changes
 from sfumato.server.canvases import Canvases, EditRequest, Replacement
@@ -339,6 +343,76 @@ def test_edit_continues_after_its_reader_leaves(tmp_path: Path):
     assert (canvas.rev, canvas.text) == (rows[-1]["rev"], rows[-1]["text"])
     assert canvas.status != "running"
     history.close()
+
+
+@pytest.mark.parametrize("sent", [OSError("gone"), asyncio.CancelledError()], ids=repr)
+def test_work_ends_with_a_reader_who_leaves_before_the_stream_begins(sent: BaseException):
+    async def send(message: Any) -> None:
+        raise sent
+
+    async def leave() -> asyncio.Task[None]:
+        canvas = LiveCanvas("c", "", "tiny")
+        canvas.begin()
+        canvas.task = asyncio.create_task(asyncio.sleep(600))
+        with contextlib.suppress(ClientDisconnect, asyncio.CancelledError):
+            await CanvasStream([canvas])({"type": "http", "asgi": {"spec_version": "2.4"}}, send, send)
+        await asyncio.wait({canvas.task})
+        return canvas.task
+
+    assert asyncio.run(leave()).cancelled()
+
+
+def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
+    history, tell = History(tmp_path / "canvases.db"), []
+    started = asyncio.Event()
+
+    async def edit(text: str, *, on_draft: Any, **_: Any) -> Any:
+        tell.append(on_draft)
+        started.set()
+        await asyncio.Event().wait()
+
+    async def use(name: str) -> Any:
+        return contextlib.nullcontext(SimpleNamespace(edit=edit))
+
+    async def leave() -> LiveCanvas:
+        canvases = Canvases(SimpleNamespace(use=use), history)  # type: ignore[arg-type]
+        history.create("c", owner="", model="tiny", prompt={})
+        history.add("c", 1, "old", made_by="model", details={})
+        editing = asyncio.create_task(canvases.edit("c", EditRequest(base_rev=1), ""))
+        await started.wait()
+        canvas = await canvases.find("c", "")
+        tell[0]("half")
+        await asyncio.sleep(0)
+        assert canvas.to_dict()["text"] == "half"
+        editing.cancel()
+        await asyncio.wait({editing, canvas.task})
+        tell[0]("late")
+        await asyncio.sleep(0)
+        return canvas
+
+    canvas = asyncio.run(leave())
+    assert (canvas.status, canvas.text, canvas.to_dict()["text"]) == ("cancelled", "old", "old")
+    history.close()
+
+
+def test_canvases_expire_after_a_failure(caplog: pytest.LogCaptureFixture):
+    deleted = threading.Event()
+
+    def expire(before: float) -> None:
+        if not caplog.records:
+            raise OSError("locked")
+        deleted.set()
+
+    async def run() -> None:
+        canvases = Canvases(None, SimpleNamespace(expire=expire))  # type: ignore[arg-type]
+        expiring = asyncio.create_task(canvases.expire(0.0))
+        while not deleted.is_set() and not expiring.done():
+            await asyncio.sleep(0.01)
+        expiring.cancel()
+
+    asyncio.run(run())
+    assert deleted.is_set()
+    assert "locked" in caplog.text
 
 
 def test_old_canvases_expire_while_running(tmp_path: Path):

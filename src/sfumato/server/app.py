@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 import sfumato
 from sfumato.engine.model import TextModel
@@ -281,8 +282,7 @@ def create_app(
         if body.background:
             return JSONResponse(_listed(made), 202)
         if body.stream:
-            parts = _ended_with_reader(made)
-            return StreamingResponse(parts, media_type=_SSE)
+            return CanvasStream(made)
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
             await run_while_connected(request, asyncio.gather(*map(asyncio.shield, tasks)))
@@ -379,16 +379,25 @@ def _listed(made: list[LiveCanvas]) -> _Json:
     return {"object": "list", "data": [canvas.to_dict() for canvas in made]}
 
 
-async def _ended_with_reader(made: list[LiveCanvas]) -> AsyncGenerator[str, None]:
-    """The events of several canvases in sequence; work on them ends if the reader leaves."""
-    try:
-        for canvas in made:
+class CanvasStream(StreamingResponse):
+    """The events of several canvases in sequence; work on them ends if the reader leaves, even before the first."""
+
+    def __init__(self, made: list[LiveCanvas]) -> None:
+        self._made = made
+        super().__init__(keep_alive(self._events(), end=""), media_type=_SSE)
+
+    async def _events(self) -> AsyncGenerator[str, None]:
+        for canvas in self._made:
             async for part in canvas.events():
                 yield part
-    finally:
-        for canvas in made:
-            if canvas.task is not None and canvas.status == "running":
-                canvas.task.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            for canvas in self._made:
+                if canvas.task is not None and canvas.status == "running":
+                    canvas.task.cancel()
 
 
 async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response:

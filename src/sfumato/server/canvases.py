@@ -7,6 +7,7 @@ first, after a break, or if they are too slow, they get a snapshot.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
@@ -25,6 +26,7 @@ from sfumato.server.history import History
 from sfumato.server.hosting import Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
+logger = logging.getLogger("sfumato.server")
 _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
 # Fields that only apply to answers: of every request, and of a new canvas.
@@ -179,10 +181,15 @@ class Canvases:
             if (value := getattr(body, name, None)) is not None:
                 options[name] = value
         canvas.redraft(text)
-        loop = asyncio.get_running_loop()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def show(draft: str) -> None:
+            # A thread may tell of a draft just before it learns that nobody waits for it.
+            if canvas.task is task and canvas.status == "running":
+                canvas.redraft(draft, always=body.every_step)
 
         def tell(draft: str) -> None:
-            loop.call_soon_threadsafe(lambda: canvas.redraft(draft, always=body.every_step))
+            loop.call_soon_threadsafe(show, draft)
 
         with await self._host.use(canvas.model) as hosted:
             left = partial(self._bill, canvas.owner)
@@ -336,7 +343,11 @@ class Canvases:
             before = time.time() - keep_s
             for canvas in [each for each in self._live.values() if each.created < before and not each.is_busy]:
                 del self._live[canvas.id]
-            await asyncio.to_thread(self._history.expire, before)
+            try:
+                await asyncio.to_thread(self._history.expire, before)
+            except Exception as error:
+                # Such as a locked database. The next time may succeed.
+                logger.error("old canvases were not deleted: %s", error)
             await asyncio.sleep(min(_EXPIRE_EVERY_S, max(1.0, keep_s)))
 
     async def close(self) -> None:
