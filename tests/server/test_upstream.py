@@ -186,12 +186,13 @@ def test_upstream_name_and_key_are_used():
 
 def test_broken_stream_ends_with_error():
     async def parts() -> AsyncIterator[bytes]:
-        yield b'data: {"a": 1}\r\n\r\nda'
-        yield b'ta: {"b": 2}\n\ndata: {"half'
+        yield b'data: {"a": 1}\r\n\r'
+        yield b"\nda"
+        yield 'ta: {"b": "\u2028\x85"}\n\ndata: {"half'.encode()
         raise httpx.ReadError("gone")
 
     first, second, last = ask(failing(200, content=parts()), stream=True)
-    assert [json.loads(part.removeprefix("data: ")) for part in (first, second)] == [{"a": 1}, {"b": 2}]
+    assert [json.loads(part.removeprefix("data: ")) for part in (first, second)] == [{"a": 1}, {"b": "\u2028\x85"}]
     assert json.loads(last.removeprefix("data: "))["error"]["code"] == "upstream_unreachable"
 
 
@@ -201,7 +202,9 @@ def test_upstream_syntax(monkeypatch: pytest.MonkeyPatch):
         name="gpt", url="https://host/v1", model="org/gpt-5:x", key="k"
     )
     assert read_upstream("gpt=http://host:1/v1") == Upstream(name="gpt", url="http://host:1/v1", model="gpt")
-    for given in ("gpt", "=https://host", "gpt=host/v1", "gpt=ftp://host", "gpt=https://", "gpt=https://a:b@host"):
+    malformed = ("https://[::1/v1", "https://host:x", "https://host:99999")
+    refused = ("host/v1", "ftp://host", "https://", "https://a:b@host", *malformed)
+    for given in ("gpt", "=https://host", *(f"gpt={url}" for url in refused)):
         with pytest.raises(ConfigError, match="NAME=URL"):
             read_upstream(given)
     with pytest.raises(ConfigError, match="NOT_THERE"):

@@ -61,8 +61,13 @@ def read_upstream(given: str) -> Upstream:
     name, _, rest = given.partition("=")
     address, _, variable = rest.partition(",key=")
     url, _, model = address.partition("#")
-    parts = urlsplit(url)
-    if not name or parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+    try:
+        parts = urlsplit(url)
+        allowed = parts.scheme in ("http", "https") and parts.hostname and not parts.query and not parts.username
+        allowed = allowed and parts.port != 0
+    except ValueError:
+        allowed = False
+    if not name or not allowed:
         raise ConfigError(f"upstream is {given!r}; allowed: NAME=URL#MODEL,key=VARIABLE, such as gpt=https://host/v1")
     if variable and variable not in os.environ:
         raise ConfigError(f"the key of {name} must be in the variable {variable}, which is not set")
@@ -121,12 +126,12 @@ class Relay:
                     await response.aread()
                 _check(upstream, response)
                 yield ""
-                event = ""
-                async for line in response.aiter_lines():
-                    event += line + "\n"
-                    if not line:
-                        yield event
-                        event = ""
+                # Not by httpx's lines: JSON may hold other characters that `str.splitlines` splits at.
+                rest = ""
+                async for text in response.aiter_text():
+                    *events, rest = (rest + text).replace("\r\n", "\n").split("\n\n")
+                    for event in events:
+                        yield f"{event}\n\n"
         finally:
             if response is not None:
                 await response.aclose()
