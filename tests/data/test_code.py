@@ -59,6 +59,10 @@ def test_invalid_wheels_are_named(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"no wheel")
     with pytest.raises(ConfigError, match=r"a\.whl is not a readable wheel"):
         read_wheel(tmp_path / "a.whl")
+    with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
+        wheel.writestr("some_reader-1.2.dist-info/METADATA", "Version: 1.2\n")
+    with pytest.raises(ConfigError, match=r"a\.whl is not a readable wheel: its metadata has no name"):
+        read_wheel(tmp_path / "a.whl")
 
 
 def test_corpus_round_trip(tmp_path: Path) -> None:
@@ -71,6 +75,13 @@ def test_corpus_round_trip(tmp_path: Path) -> None:
         "<1> return os . stat ( path ) . st_size + 1",
     ]
     assert len(corpus) == len(lex(MODULE))
+
+
+def test_form_feeds_end_no_line(tmp_path: Path) -> None:
+    plain, paged = (write_corpus(tmp_path / str(i), f"{mark}\n{MODULE}") for i, mark in enumerate(("#", "#\f\x1c")))
+    assert [paged.window(*bounds) for bounds in paged.functions_M2] == [
+        plain.window(*bounds) for bounds in plain.functions_M2
+    ]
 
 
 def test_duplicates_and_syntax_errors_are_skipped(tmp_path: Path) -> None:

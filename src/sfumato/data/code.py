@@ -99,6 +99,8 @@ def read_wheel(path: Path) -> Package:
     stated += [
         one.removeprefix("License :: ") for one in headers.get_all("Classifier", []) if one.startswith("License ::")
     ]
+    if headers["Name"] is None or headers["Version"] is None:
+        raise ConfigError(f"{path} is not a readable wheel: its metadata has no name or no version")
     name = re.sub(r"[-_.]+", "-", headers["Name"]).lower()
     return Package(name, headers["Version"], "; ".join(one for one in stated if one), tuple(files))
 
@@ -166,9 +168,8 @@ class CorpusWriter:
         if len(texts) < MIN_FUNCTION or sum(kind_of(text) in ("number", "string") for text in texts) > len(texts) // 3:
             return
         starts = [lexeme.start for lexeme in lexemes]
-        offsets = [0]
-        for line in source.splitlines(keepends=True):
-            offsets.append(offsets[-1] + len(line))
+        # Lines as Python counts them: a form feed, for example, ends none.
+        offsets = [0, *(end.end() for end in re.finditer(r"\r\n?|\n", source)), len(source)]
         functions, dropped = [], np.zeros(len(texts), dtype=bool)
         for first, last in lines:
             if last >= len(offsets):
