@@ -83,6 +83,7 @@ def test_data_of_another_recipe_is_not_used(sfumato, recipe, tmp_path):
     [
         ("model=tiny-twin", "allowed: a Sfumato model that refines canvases"),
         ("tasks.jsn=1.0", "unknown task 'jsn'"),
+        ("tasks={json = 0.0}", "the weights of tasks and files are [0.0]"),
         ("epoch=1", "did you mean 'epochs'"),
     ],
 )

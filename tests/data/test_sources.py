@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
+import math
 import sys
 import types
 from collections import Counter
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from sfumato.data.packing import Document
-from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_records
+from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_json_lines, read_records
 from sfumato.data.tasks import TASKS, items, problem_key, split_of
 from sfumato.errors import ConfigError
 from sfumato.text.tokenizer import Tokenizer
@@ -124,6 +126,8 @@ def test_markup_in_a_file_is_text(tmp_path: Path, byte_tokenizer: Tokenizer):
     ("line", "message"),
     [
         ("{", r"some\.jsonl:2 is not JSON"),
+        ("[" * 100_000, r"some\.jsonl:2 is not JSON"),
+        ("9" * 5000, r"some\.jsonl:2 is not JSON"),
         ("[]", r"some\.jsonl:2 is not a document; allowed: messages ending"),
         ('"text"', "is not a document"),
         ('{"text": ""}', "is not a document"),
@@ -158,6 +162,11 @@ def test_unreadable_file(tmp_path: Path, name: str):
     path.write_bytes(b" " * 20_000 + "ü".encode("latin-1"))
     with pytest.raises(ConfigError, match=r"is not UTF-8: byte 20000 is 0xfc; convert it first"):
         read_records(path)
+    packed = path.with_name(f"{name}.gz")
+    for content in (gzip.compress(b'{"text": "a"}\n' * 9)[:-9], b"none", gzip.compress(b"")[:10] + b"\xff" * 40):
+        packed.write_bytes(content)
+        with pytest.raises(ConfigError, match=f"cannot read .*{name}.gz"):
+            read_json_lines(packed)
     path.unlink()
     path.mkdir()
     with pytest.raises(ConfigError, match=r"holds no shards; allowed: a file, or a directory of \.jsonl or \.parquet"):
@@ -235,7 +244,7 @@ def test_a_mixture_draws_by_weight():
     assert documents == [source.document(seed) for seed in range(4000)]
 
 
-@pytest.mark.parametrize("weights", [[], [0.0], [1.0, -0.5]])
+@pytest.mark.parametrize("weights", [[], [0.0], [1.0, -0.5], [1.0, math.nan], [math.inf, 1.0]])
 def test_invalid_weights(weights: list[float]):
     with pytest.raises(ConfigError, match=r"mixture weights are \[.*\]; allowed: 0 or more each, one above 0"):
         MixtureSource([Constant(0) for _ in weights], weights)

@@ -154,6 +154,12 @@ def test_training_lowers_the_loss_resumes_and_leaves_a_checkpoint(corpus: str, t
         assert torch.equal(tensor, run.trainer.model.state_dict()[name]), name
 
 
+def test_corpora_have_weights() -> None:
+    for weights in ({}, {"a": 0.0}, {"a": -1.0, "b": 2.0}):
+        with pytest.raises(ConfigError, match=r"the weights of code\.corpora are \["):
+            CodeConfig(corpora=weights)
+
+
 def test_code_recipe_needs_lexemes(corpus: str, tmp_path: Path) -> None:
     plain = {key: value for key, value in SHAPE.items() if key != "lexemes"}
     with pytest.raises(ConfigError, match=r"one of \[code\] and \[model.lexemes\]"):

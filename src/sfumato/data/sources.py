@@ -7,7 +7,9 @@ import dataclasses
 import gzip
 import itertools
 import json
+import math
 import random
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +25,21 @@ from sfumato.text.chat import Message
 from sfumato.text.tokenizer import Tokenizer
 
 
+def check_weights(what: str, weights: Sequence[float]) -> None:
+    """Refuse weights by which nothing can be drawn.
+
+    Raises:
+        ConfigError: with what they are and what is allowed.
+    """
+    if not 0 < sum(weights) < math.inf or min(weights) < 0:
+        raise ConfigError(f"{what} are {list(weights)}; allowed: 0 or more each, one above 0")
+
+
 class MixtureSource:
     """Draw each document from one of several sources, by weight."""
 
     def __init__(self, sources: Sequence[Source], weights: Sequence[float]) -> None:
-        if not sources or min(weights) < 0 or sum(weights) <= 0:
-            raise ConfigError(f"mixture weights are {list(weights)}; allowed: 0 or more each, one above 0")
+        check_weights("mixture weights", weights)
         self._sources = list(sources)
         self._bounds = list(itertools.accumulate(weights))
 
@@ -165,7 +176,7 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
         if line.strip():
             try:
                 found.append((json.loads(line), f"{path}:{number}"))
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 raise ConfigError(f"{path}:{number} is not JSON: {error}") from None
     return found
 
@@ -174,8 +185,8 @@ def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
         return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except UnicodeDecodeError as error:
         given = f"0x{error.object[error.start]:02x}"
         raise ConfigError(f"{path} is not UTF-8: byte {error.start} is {given}; convert it first") from None

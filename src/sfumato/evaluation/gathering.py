@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from sfumato.data.sources import read_records
+from sfumato.data.sources import check_weights, read_records
 from sfumato.data.tasks import draw, find_task
 from sfumato.engine.model import TextModel
 from sfumato.engine.prompts import Prompt
@@ -26,10 +26,11 @@ def prompts(tasks: Mapping[str, float], files: Mapping[str, float], n: int, seed
     """Prompts of tasks and of chat files, by weight.
 
     Raises:
-        ConfigError: if a task or a file does not exist, or a file has no prompts.
+        ConfigError: if a task or a file does not exist, a file has no prompts, or the weights are not allowed.
     """
     rng = random.Random(f"heads {seed}")
     names, weights = [*tasks, *files], [*tasks.values(), *files.values()]
+    check_weights("the weights of tasks and files", weights)
     turns = {path: [record.turns for record in read_records(Path(path)) if record.turns] for path in files}
     for path, found in turns.items():
         if not found:

@@ -14,6 +14,7 @@ import torch
 from sfumato.data.code import Corpus
 from sfumato.data.edits import Cell, EditNoiseConfig, corrupt
 from sfumato.data.packing import IGNORED
+from sfumato.data.sources import check_weights
 from sfumato.errors import ConfigError
 from sfumato.models.layers import LexemeConfig
 from sfumato.models.model import AttentionSpec
@@ -47,8 +48,7 @@ class CodeConfig:
     """Loss weight of correct positions."""
 
     def __post_init__(self) -> None:
-        if not self.corpora:
-            raise ConfigError("code.corpora is empty; allowed: a weight for each of one or more directories")
+        check_weights("the weights of code.corpora", list(self.corpora.values()))
         if self.max_length < 2 * _BUCKET or self.batch_lexemes < self.max_length:
             raise ConfigError(
                 f"code.max_length is {self.max_length} and code.batch_lexemes {self.batch_lexemes}; allowed: "
@@ -149,7 +149,7 @@ class CodeBatches:
 
 
 def _bucketed(corpus: Corpus, max_length: int) -> tuple[list[np.ndarray], list[int]]:
-    """Functions sorted by length, and the cumulative number of lexemes."""
+    """Functions by length, in buckets, and the number of lexemes in each bucket."""
     lengths = np.diff(corpus.functions_M2, axis=1)[:, 0].clip(max=max_length)
     bucket = (lengths - 1) // _BUCKET
     buckets = [np.flatnonzero(bucket == number) for number in range((max_length - 1) // _BUCKET + 1)]
