@@ -83,6 +83,7 @@ def test_repository_recipes_are_valid(name: str):
         ("objective.spanshare=0.1", "did you mean 'objective.span_share'"),
         ("generation_spec.noise=gauss", "unknown value of generation_spec.noise 'gauss'"),
         ("packing.rows=0", "rows is 0; allowed: 1 or more"),
+        ("evaluation.n=0", "n is 0; allowed: 1 or more"),
         ("train.steps=many", "train.steps is 'many'; allowed: an int"),
     ],
 )

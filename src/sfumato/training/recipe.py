@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.config import changes
+from sfumato.config import changes, check_range
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import DecoderConfig
@@ -108,6 +108,8 @@ class EvaluationConfig:
     """An autoregressive model that judges the answers: a name, directory or hub id."""
 
     def __post_init__(self) -> None:
+        check_range(self, "n", 1)
+        check_range(self, "steps bound_batches", 0)
         if self.judge and not self.prompts:
             raise ConfigError(f"judge is {self.judge} with no prompts; allowed: with a file of prompts")
 
