@@ -79,7 +79,7 @@ def test_programs_may_write_in_their_folder_and_start_others() -> None:
 
 
 ROWS = {
-    "gsm8k": {"question": "2 + 1,000?", "answer": "It is easy.\n#### 1,002"},
+    "gsm8k": {"question": "2 + 1,000,000?", "answer": "It is easy.\n#### 1,000,002"},
     "hellaswag": {"ctx": "The cat", "endings": ["sleeps", "reads Hegel"], "label": "0"},
     "truthfulqa": {"question": "Why?", "choices": ["This.", "That."], "expected_index": 1},
 }
@@ -88,8 +88,12 @@ ROWS = {
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [
-        ("gsm8k", ["So 1,002.", "#### 1002\nor 7", "3 and 4: 1002.0"], ["1,003", "#### 7\n1002", "none"]),
-        ("hellaswag", ["A", "A. sleeps", "The answer is A."], ["B", "sleeps", "AB"]),
+        (
+            "gsm8k",
+            ["So 1,000,002.", "#### 1000002\nor 7", "3 and 4: 1000002.0"],
+            ["1,000,003", "#### 7\n1000002", "none"],
+        ),
+        ("hellaswag", ["A", "A. sleeps", "The answer is A.", "I say A"], ["B", "sleeps", "AB", "I"]),
         ("truthfulqa", ["B", "(B)"], ["A or B", ""]),
     ],
 )
@@ -97,6 +101,7 @@ def test_answers_are_judged(name: str, right: list[str], wrong: list[str], tmp_p
     (tmp_path / "items.jsonl").write_text(json.dumps(ROWS[name]) + "\n\n")
     corpus = Corpus(name, tmp_path / "items.jsonl")
     [item] = corpus.items
+    right = [item.response, *right]
     assert [corpus.check(item, text) for text in right] == [True] * len(right)
     assert [corpus.check(item, text) for text in wrong] == [False] * len(wrong)
 

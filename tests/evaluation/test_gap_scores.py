@@ -8,7 +8,7 @@ import pytest
 
 from settings import sampler_config
 from sfumato.checkpoints.registry import ASSETS
-from sfumato.data.tasks import find_task, items
+from sfumato.data.tasks import Item, find_task, items
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import RequestError
 from sfumato.evaluation.tasks import evaluate_gaps
@@ -50,6 +50,9 @@ def test_shares(change: Any, restored: float, near: float | None):
         assert score.length_near == near
 
 
-def test_no_items():
+def test_refusals(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RequestError, match="n is 0; allowed: 1 or more"):
         evaluate_gaps(Filler(str), "bugfix", n=0)  # type: ignore[arg-type]
+    monkeypatch.setattr(find_task("bugfix"), "generate", lambda seed: Item(prompt=str(seed), response=""))
+    with pytest.raises(RequestError, match="task 'bugfix' has items without a gold response"):
+        evaluate_gaps(Filler(str), "bugfix", n=1)  # type: ignore[arg-type]

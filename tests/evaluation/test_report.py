@@ -122,6 +122,7 @@ def test_report_may_grow_but_not_change(suite: Suite, tmp_path: Path) -> None:
             "environment variable is not set",
         ),
         (("n = 3", "n = 0"), "n is 0"),
+        (('model = "tiny"\n[', 'model = "m"\nurl = "http://x/v1"\nmax_retries = -1\n['), "max_retries is -1; allowed"),
         (("[tasks.arithmetic]", "[tasks.humaneval]\npath = 'none.jsonl'"), "cannot read none.jsonl"),
     ],
 )
@@ -241,6 +242,7 @@ def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]]) -> None:
         "temperature": 0.5,
     }
     system.close()
+    assert system._api._wire._http.is_closed
 
 
 def test_silent_api_is_given_up(faulty: tuple[str, type[_Faulty]]) -> None:

@@ -27,7 +27,7 @@ from sfumato.mend.sandbox import Limits, run_limited
 
 RUN_LIMITS = Limits(seconds=15.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=32)
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-_LETTER = re.compile(r"\b([A-J])\b")
+_LETTER = re.compile(r"\b[A-Z]\b")
 # Ends a completed function: the first line after it that is not indented.
 _BEHIND = re.compile(r"\n(?=[^\s#)\]}])")
 _FENCE = re.compile(r"```(?:python|py)?\n(.*?)(?:```|\Z)", re.S)
@@ -51,7 +51,8 @@ def _gsm8k(row: _Json) -> Item:
         raise ValueError("its answer has no number")
     question = row.get("prompt") or row["question"]
     prompt = f"{question}\nWork it out briefly, and end with #### and the number."
-    return Item(prompt=prompt, response=f"#### {expected:g}", answer=f"{expected:g}", meta={"expected": expected})
+    shown = f"{expected:.15g}"
+    return Item(prompt=prompt, response=f"#### {shown}", answer=shown, meta={"expected": expected})
 
 
 def _check_number(item: Item, response: str) -> bool:
@@ -73,8 +74,9 @@ def _choice(row: _Json) -> Item:
 
 
 def _check_letter(item: Item, response: str) -> bool:
-    found = _LETTER.search(response)
-    return found is not None and found[1] == item.response
+    # Others are words, such as "I".
+    named = (letter for letter in _LETTER.findall(response) if letter in item.meta["choices"])
+    return next(named, None) == item.response
 
 
 def _humaneval(row: _Json) -> Item:

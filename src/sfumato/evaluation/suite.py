@@ -62,6 +62,8 @@ class SystemConfig:
     def check(self, name: str) -> None:
         """Raise ConfigError if it cannot be used."""
         where = f"systems.{name}"
+        if self.max_retries < 0:
+            raise ConfigError(f"{where}.max_retries is {self.max_retries}; allowed: 0 or more")
         if self.url:
             for given, field_name in ((self.quantize, "quantize"), (self.threads, "threads")):
                 if given:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from sfumato.client.connection import BlockingWire, Connection, blocking_iterator
+from sfumato.client.client import AsyncClient
+from sfumato.client.connection import BlockingWire, Connection, blocking, blocking_iterator
 from sfumato.client.protocol import Ask
 from sfumato.data.tasks.base import Item, Task
 from sfumato.engine.options import GenerateOptions
@@ -129,6 +130,7 @@ class _Api(Connection):
     _wire_type = BlockingWire
 
     follow_now = blocking_iterator(Connection.follow)
+    close = blocking(AsyncClient.close)
 
 
 class RemoteSystem:
@@ -206,7 +208,7 @@ class RemoteSystem:
         return {"model": self._config.model, "url": self._config.url}
 
     def close(self) -> None:
-        pass
+        self._api.close()
 
 
 def open_system(config: SystemConfig) -> System:

@@ -249,10 +249,14 @@ def evaluate_gaps(
 
     Raises:
         ConfigError: if the task is unknown.
-        RequestError: if n or a setting is not allowed, or the model is autoregressive.
+        RequestError: if n or a setting is not allowed, the model is autoregressive, or the task has no gold responses.
     """
     seed = options.get("seed", 0)
     task, asked = asked_items(name, seed, n)
+    if not all(item.response for item in asked):
+        raise RequestError(
+            f"task {name!r} has items without a gold response; allowed: a task whose responses can be cut"
+        )
     tokenizer = model.tokenizer
     restored = right = near = num_steps = 0
     for i, item in enumerate(asked):
