@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
@@ -23,7 +22,7 @@ from sfumato.server.access import Access, Key
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, Limits, refuse
 from sfumato.server.canvas import LiveCanvas, ag_ui_events
-from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest
+from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, UndoRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
 from sfumato.server.echo import echo_answer
@@ -364,13 +363,6 @@ def create_app(
 def describe() -> _Json:
     """The OpenAPI document."""
     return create_app(Host({}), History(":memory:")).openapi()
-
-
-class UndoRequest(BaseModel):
-    """`POST /v1/canvas/{id}/undo`."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-    base_rev: int
 
 
 def _listed(made: list[LiveCanvas]) -> _Json:

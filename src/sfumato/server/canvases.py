@@ -90,6 +90,12 @@ class EditRequest(Diffusion):
     """Send every step, including those that change nothing."""
 
 
+class UndoRequest(Body):
+    """`POST /v1/canvas/{id}/undo`."""
+
+    base_rev: int
+
+
 class Canvases:
     """All canvases of a server.
 

@@ -7,6 +7,7 @@ or by a tracer provider.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator, Sequence
 
@@ -34,28 +35,20 @@ class Metrics:
     def __init__(self, host: Host) -> None:
         self._registry = CollectorRegistry()
         self._registry.register(_Engines(host))
-        registry = self._registry
-        self._requests = Counter("sfumato_requests", "HTTP requests.", ["method", "route", "status"], registry=registry)
-        self._seconds = Histogram(
-            "sfumato_request_seconds",
-            "Duration of requests in seconds.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=registry,
+        counter = functools.partial(Counter, registry=self._registry)
+        histogram = functools.partial(Histogram, registry=self._registry)
+        self._requests = counter("sfumato_requests", "HTTP requests.", ["method", "route", "status"])
+        self._seconds = histogram(
+            "sfumato_request_seconds", "Duration of requests in seconds.", ["route"], buckets=_SECONDS
         )
-        self._first = Histogram(
-            "sfumato_first_commit_seconds",
-            "Seconds to the first committed canvas.",
-            ["model"],
-            buckets=_SECONDS,
-            registry=registry,
+        self._first = histogram(
+            "sfumato_first_commit_seconds", "Seconds to the first committed canvas.", ["model"], buckets=_SECONDS
         )
-        self._steps = Histogram(
-            "sfumato_steps_per_canvas", "Mean denoising steps per canvas of an answer.", ["model"],
-            buckets=_STEPS, registry=registry,
-        )  # fmt: skip
+        self._steps = histogram(
+            "sfumato_steps_per_canvas", "Mean denoising steps per canvas of an answer.", ["model"], buckets=_STEPS
+        )
         self._counters = {
-            name: Counter(f"sfumato_{name}", text, ["model"], registry=registry)
+            name: counter(f"sfumato_{name}", text, ["model"])
             for name, text in {
                 "completion_tokens": "Answer tokens.",
                 "prompt_tokens": "Prompt tokens.",
@@ -66,7 +59,7 @@ class Metrics:
                 "revisions": "Accepted positions that changed again.",
             }.items()
         }
-        self._answers = Counter("sfumato_answers", "Answers.", ["model", "finish_reason"], registry=registry)
+        self._answers = counter("sfumato_answers", "Answers.", ["model", "finish_reason"])
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request."""

@@ -36,43 +36,42 @@ _Json = dict[str, Any]
 _LOGPROBS = "message.output_text.logprobs"
 
 
-class MessageItem(Body):
+class _Item(Body):
+    id: str | None = None
+    status: Literal["in_progress", "completed", "incomplete"] | None = None
+
+
+class MessageItem(_Item):
     """One message, from a client or from an earlier answer."""
 
     type: Literal["message"] = "message"
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[TextPart]
-    id: str | None = None
-    status: Literal["in_progress", "completed", "incomplete"] | None = None
     phase: Literal["commentary", "final_answer"] | None = None
 
     def to_message(self) -> Message:
         return Message(role=self.role, content=self.content)
 
 
-class CallItem(Body):
+class CallItem(_Item):
     """A function call, sent back by a client."""
 
     type: Literal["function_call"]
     call_id: str
     name: str
     arguments: str
-    id: str | None = None
-    status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
         call = FunctionCall(name=self.name, arguments=self.arguments)
         return Message(role="assistant", tool_calls=[ToolCall(id=self.call_id, function=call)])
 
 
-class OutputItem(Body):
+class OutputItem(_Item):
     """The output of a function."""
 
     type: Literal["function_call_output"]
     call_id: str
     output: str | list[TextPart]
-    id: str | None = None
-    status: Literal["in_progress", "completed", "incomplete"] | None = None
 
     def to_message(self) -> Message:
         return Message(role="tool", content=self.output, tool_call_id=self.call_id)
