@@ -291,6 +291,7 @@ def test_pins_stay(served: Served):
         ({"text": "x", "top_logprobs": 2}, "top_logprobs"),
         ({"prompt": EXPRESSION, "top_logprobs": 21}, "top_logprobs"),
         ({"prompt": EXPRESSION, "spans": [[0, 1]]}, "spans"),
+        ({"prompt": EXPRESSION, "instruction": "x"}, "instruction"),
         ({"prompt": EXPRESSION, "pins": [[0, 1]]}, "pin"),
         ({"prompt": EXPRESSION, "text": "abc", "pins": [[2, 9]]}, "pin"),
         ({"prompt": EXPRESSION, "text": "abc", "pins": [[0, 1]] * 100_000}, "pins"),

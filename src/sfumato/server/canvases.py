@@ -151,18 +151,24 @@ class Canvases:
             return lambda canvas: self._edit(canvas, body.text or "", body, options, seed)
         if body.prompt is not None and body.messages is not None:
             raise RequestError("prompt and messages are given; allowed: one of them")
-        if body.spans is not None or body.instruction is not None:
-            raise RequestError("spans is for a text; allowed: without prompt and messages")
+        for name in ("spans", "instruction"):
+            if getattr(body, name) is not None:
+                raise RequestError(f"{name} is for a text; allowed: without prompt and messages")
         return lambda canvas: self._generate(canvas, body, seed)
 
     def _make_request(self, model: TextModel, body: CanvasRequest, seed: int) -> Any:
-        options = select_options(body)
-        for name, value in (("seed_text", body.text), ("pin", body.pins), ("schema", body.schema_)):
-            if value is not None:
-                options[name] = value
-        options["top_logprobs"] = body.top_logprobs or 0
+        given = {
+            "max_tokens": body.max_tokens,
+            "temperature": body.temperature,
+            "seed_text": body.text,
+            "pin": body.pins,
+            "schema": body.schema_,
+        }
+        options: _Json = dict(body.to_options())
+        options |= {name: value for name, value in given.items() if value is not None}
+        options |= {"top_logprobs": body.top_logprobs or 0, "seed": seed}
         turns = None if body.messages is None else [message.to_turn() for message in body.messages]
-        return model.request(turns or body.prompt or "", **options | {"seed": seed})
+        return model.request(turns or body.prompt or "", **options)
 
     async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> _Made:
         with_logprobs = body.top_logprobs is not None
@@ -363,15 +369,6 @@ class Canvases:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-
-
-def select_options(body: CanvasRequest) -> _Json:
-    """The `TextModel.request` options among a canvas's fields."""
-    options: _Json = dict(body.to_options())
-    for name in ("max_tokens", "temperature"):
-        if (value := getattr(body, name)) is not None:
-            options[name] = value
-    return options
 
 
 def _replaced(text: str, replacements: list[Replacement]) -> str:
