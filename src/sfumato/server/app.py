@@ -176,76 +176,75 @@ def create_app(
 
     # Completions.
 
+    def named(body: Any) -> str:
+        """Set a request's model to the default if it names none, and return it."""
+        body.model = body.model or host.default
+        return str(body.model)
+
     @app.post("/v1/chat/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
     async def chat_completions(body: ChatRequest, request: Request, bill: Billed) -> Response:
         """Create a chat completion."""
-        body.model = body.model or host.default
-        if body.model in host.upstreams:
-            return await relay.answer(host.upstreams[body.model], "chat/completions", body, request)
-        with await host.use(body.model) as hosted:
+        model = named(body)
+        if model in host.upstreams:
+            return await relay.answer(host.upstreams[model], "chat/completions", body, request)
+        with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
             if not body.stream:
                 [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
-        return await _streamed(host, body.model, lambda hosted: completions.chat_stream(hosted, body, asked, bill))
+        return await _streamed(host, model, lambda hosted: completions.chat_stream(hosted, body, asked, bill))
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, bill: Billed) -> Response:
         """Create a response (OpenAI's newer format for chats)."""
-        body.model = body.model or host.default
-        chat = body.to_chat()
-        with await host.use(body.model) as hosted:
+        chat, model = body.to_chat(), named(body)
+        with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
             if not body.stream:
                 [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
-        return await _streamed(
-            host, body.model, lambda hosted: response_stream(hosted, body, chat, asked, bill), end=""
-        )
+        return await _streamed(host, model, lambda hosted: response_stream(hosted, body, chat, asked, bill), end="")
 
     @app.post("/v1/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def text_completions(body: CompletionRequest, request: Request, bill: Billed) -> Response:
         """Create a text completion; with a suffix, fill the gap before it."""
-        body.model = body.model or host.default
-        if body.model in host.upstreams:
-            return await relay.answer(host.upstreams[body.model], "completions", body, request)
+        model = named(body)
+        if model in host.upstreams:
+            return await relay.answer(host.upstreams[model], "completions", body, request)
         if body.suffix is not None:
             return await fill_gap(body, request, bill)
-        with await host.use(body.model) as hosted:
+        with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
             if not body.stream:
                 if body.echo:
                     return JSONResponse(await run_while_connected(request, echo_answer(hosted, body, asked, bill)))
                 results = await run_while_connected(request, completions.answers(hosted, asked, bill))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
-        return await _streamed(host, body.model, lambda hosted: completions.text_stream(hosted, body, asked, bill))
+        return await _streamed(host, model, lambda hosted: completions.text_stream(hosted, body, asked, bill))
 
     @app.post("/v1/fim/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def fim_completions(body: FimRequest, request: Request, bill: Billed) -> Response:
         """Fill the gap between a prompt and a suffix (Mercury)."""
-        body.model = body.model or host.default
         return await fill_gap(body, request, bill)
 
     async def fill_gap(body: CompletionRequest | FimRequest, request: Request, bill: Bill) -> Response:
-        with await host.use(body.model or "") as hosted:
+        with await host.use(named(body)) as hosted:
             results = await run_while_connected(request, completions.fill_gap(hosted, body, bill))
         if body.stream:
             parts = keep_alive(completions.stream_gap(body, results))
             return StreamingResponse(parts, media_type=_SSE)
-        return JSONResponse(completions.text_answer(host.outlines[body.model or ""], body, [results]))
+        return JSONResponse(completions.text_answer(host.outlines[named(body)], body, [results]))
 
     @app.post("/v1/edit/completions", tags=["completions"], **answered(documents.ChatCompletion))
     async def edit_completions(body: EditCompletionRequest, request: Request, bill: Billed) -> _Json:
         """Predict the next edit of a file (Mercury)."""
-        body.model = body.model or host.default
-        with await host.use(body.model) as hosted:
+        with await host.use(named(body)) as hosted:
             return await run_while_connected(request, edit_answer(hosted, body, bill))
 
     @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
     async def apply_completions(body: ApplyCompletionRequest, request: Request, bill: Billed) -> Response:
         """Merge a snippet into a file (Mercury)."""
-        body.model = body.model or host.default
-        with await host.use(body.model) as hosted:
+        with await host.use(named(body)) as hosted:
             answer = await run_while_connected(request, apply_answer(hosted, body, bill))
         if body.stream:
             return StreamingResponse(keep_alive(apply_stream(body, answer)), media_type=_SSE)
@@ -254,9 +253,8 @@ def create_app(
     # Decisions.
 
     async def decide(body: DecisionRequest | SystemOneRequest, request: Request, bill: Bill) -> _Json:
-        body.model = body.model or host.default
         slots = body.to_slots()
-        with await host.use(body.model) as hosted:
+        with await host.use(named(body)) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
             [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))

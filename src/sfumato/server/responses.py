@@ -180,7 +180,6 @@ class ResponseRequest(Body):
         if self.top_logprobs and not logprobs:
             raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed: with {_LOGPROBS!r} in include")
         return ChatRequest(
-            model=self.model,
             messages=[*system, *(item.to_message() for item in items)],
             max_completion_tokens=self.max_output_tokens,
             temperature=self.temperature,
