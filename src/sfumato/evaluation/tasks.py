@@ -129,6 +129,12 @@ def first_accepted_answer(task: Task, result: Result) -> str | None:
     Returns:
         That answer; None if this never happened before the end, or the line held no answer.
     """
+    event = first_accepted(task, result)
+    return task.answer(event.text) if event else None
+
+
+def first_accepted(task: Task, result: Result) -> CanvasChanged | None:
+    """The step after which all positions of the answer line had been accepted; None if that never happened."""
     if not result.trace:
         return None
     accepted = [False] * len(result.trace[0].tokens)
@@ -138,7 +144,7 @@ def first_accepted_answer(task: Task, result: Result) -> str | None:
         accepted = [before or now for before, now in zip(accepted, event.accepted, strict=True)]
         answer = task.answer(event.text)
         if answer is not None and all(accepted[position] for position in _answer_positions(task, event, answer)):
-            return answer
+            return event
     return None
 
 
