@@ -213,7 +213,7 @@ def test_phrases_are_found_by_text_position_and_kind():
     assert positions > 5
 
 
-@pytest.mark.parametrize(("name", "count"), [("ui_screen_written", 50), ("ui_edit_written", 150)])
+@pytest.mark.parametrize(("name", "count"), [("ui_screen_written", 80), ("ui_edit_written", 200)])
 def test_written_items_are_right_by_their_own_task(name: str, count: int):
     task = TASKS[name]
     found = items(task, "test", seed=0, count=1000)
