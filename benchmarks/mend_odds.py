@@ -130,9 +130,9 @@ def plant_several(corpus: Corpus, n: int, seed: int) -> dict[int, list[tuple[lis
         if len(found[0]) < n // 4:
             found[0].append((clean, clean))
             continue
-        cells = corrupt(clean, NOISE, rng)[:-1]
+        *cells, end = corrupt(clean, NOISE, rng)
         # Only substitutions, so that the right edits are known.
-        if any(cell.missing or cell.target == BLANK for cell in cells):
+        if any(cell.missing or cell.target == BLANK for cell in (*cells, end)):
             continue
         number = min(MANY, sum(cell.seen != cell.target for cell in cells))
         if number in (2, 3) or (number and len(found[number]) < n // 4):
