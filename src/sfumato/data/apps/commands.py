@@ -41,6 +41,8 @@ _EARLIER = (
 """Intents that may have been applied to a page before."""
 _SECOND_SHARE = 0.2
 """Share of pages with a second screen below the first."""
+_TITLED_SHARE = 0.15
+"""Share of pages whose title is their own text rather than a header's."""
 _FILLED_SHARE = 0.5
 """Share of tabs and cards that contain something."""
 _MAX_LINES = 16
@@ -84,6 +86,8 @@ def _draw_lines(random: Random, domain: Domain, *, unseen_domain: bool) -> list[
                 return lines
 
     lines = draw(3)
+    if lines[1].startswith(" header:") and random.random() < _TITLED_SHARE:
+        lines[:2] = [lines[0] + lines[1].removeprefix(" header")]
     if random.random() < _SECOND_SHARE:
         lines += draw(3)[1:]
     found = list[str]()

@@ -109,8 +109,8 @@ class Draft:
 
     def _new_text(self, kind: str) -> str:
         random = self._random
-        of_domain = self._domain.tasks if kind == "checkbox" else self._domain.things
-        coin = coin_task if kind == "checkbox" else coin_thing
+        is_task = kind == "checkbox" and random.random() < 0.7
+        of_domain, coin = (self._domain.tasks, coin_task) if is_task else (self._domain.things, coin_thing)
         known = {says(component).casefold() for component in self._slots}
         for _ in range(_MAX_TRIES):
             text = random.choice(of_domain) if random.random() < 0.4 else coin(random)

@@ -54,6 +54,8 @@ class Screen:
 _KNOWN_SHARE = 0.5
 _BARE_SHARE = 0.15
 """Share of sentences that do not say what is on the screen: "a to-do list for the garden", "a contact form"."""
+_THINGS_SHARE = 0.3
+"""Share of checklists of things rather than of things to do."""
 _NUM_UNASKED = 4
 _ADDING = [" row", "  input: New item", "  button: Add"]
 _WEIGHTS = {"todo": 6, "list": 4, "table": 4, "form": 4, "tabs": 2, "cards": 3, "mix": 6, "nonsense": 1}
@@ -186,7 +188,10 @@ class _Draft:
     def _todo(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
-        names, named, filling = self._contents(self.domain.tasks, coin_task, 2, 10, noun)
+        if random.random() < _THINGS_SHARE:
+            names, named, filling = self._contents(self.domain.things, coin_thing, 2, 8, noun)
+        else:
+            names, named, filling = self._contents(self.domain.tasks, coin_task, 2, 10, noun)
         done: set[int] = set()
         wording = ""
         if named and random.random() < 0.15:
