@@ -149,7 +149,6 @@ def test_async_client_gets_the_same(served: Served, client: Client):
 def test_canvas_edits_and_undo(served: Served, client: Client):
     canvas = client.canvas(EXPRESSION, seed=5)
     text = canvas.text
-    assert canvas.answer is not None
     assert (canvas.rev, canvas.status, canvas.answer.finish_reason) == (1, "done", "stop")
     other = client.find_canvas(canvas.id)
     assert other.edit(replace=[(0, 0, "> "), (len(text), len(text), "!")]) == f"> {text}!"
@@ -265,7 +264,6 @@ def test_too_long_waits_fail_at_once(saying: Callable[..., Any], in_: str):
     url, asked = saying((429, {"Retry-After": later if in_ == "date" else in_}, b"{}"))
     with Client(url) as client, pytest.raises(ServerError, match="status 429 and gives no reason") as refused:
         client.models()
-    assert refused.value.retry_after_s is not None
     assert refused.value.retry_after_s > 60
     assert len(asked) == 1
 

@@ -11,7 +11,6 @@ from sfumato.checkpoints.registry import ASSETS
 from sfumato.data.tasks import find_task, items
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Result, Usage
-from sfumato.errors import RequestError
 from sfumato.evaluation.tasks import evaluate_lengths
 from sfumato.text.tokenizer import Tokenizer
 
@@ -74,8 +73,3 @@ def test_shares(off: int, share: float, right: float, held: float):
     assert (score.positions, score.positions_without) == (30.0, 72.0)
     assert (score.right, score.right_without) == (1.0, 1.0)
     assert model.asked == [(length, 5 + i) for length in ("auto", 72) for i in range(40)]
-
-
-def test_no_items():
-    with pytest.raises(RequestError, match="n is 0; allowed: 1 or more"):
-        evaluate_lengths(Knowing(0, 1.0), "json", n=0)  # type: ignore[arg-type]

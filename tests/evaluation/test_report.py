@@ -51,7 +51,6 @@ def test_all_systems_are_asked_the_same_items(suite: Suite, tmp_path: Path) -> N
     assert report.estimate() is None
     report.run(try_first=1)
     estimate = report.estimate()
-    assert estimate is not None
     assert estimate.seconds > 0
     report.run()
     cells = {(cell.system, cell.task): cell for cell in report.cells()}

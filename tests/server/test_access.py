@@ -139,7 +139,6 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
     assert made not in file.read_text()
     access = Access.read(file)
     found = access.find(f"Bearer {made}")
-    assert found is not None
     assert (found.name, found.requests_per_minute) == ("anna", 3)
     assert access.find(None, other).name == "ben"  # type: ignore[union-attr]
     for name, limits, said in (("anna", {}, "anna"), ("café", {}, "café"), ("cleo", {"positions_per_day": 0}, "is 0")):

@@ -253,13 +253,6 @@ def test_edits_need_the_current_revision(served: Served):
     assert served.http.get(f"{path}/revisions").status_code == 404
 
 
-def test_spans_are_rewritten(served: Served):
-    text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
-    expected = served.model.edit(text, spans=[(len(text) - 2, len(text))])
-    canvas = served.ask("/v1/canvas", text=text, spans=[[len(text) - 2, len(text)]]).json()
-    assert canvas["text"] == expected.text
-
-
 def test_edit_drafts_keep_the_rest(served: Served):
     text = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 38"
     follower, drafts = Follower(), list[str]()
@@ -437,7 +430,6 @@ def begin(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
     process = subprocess.Popen(
         [sys.executable, "-m", "sfumato", "serve", "--port", "0", *arguments], stderr=subprocess.PIPE, text=True
     )
-    assert process.stderr is not None
     url = ""
     while not url.startswith("http"):
         line = process.stderr.readline()

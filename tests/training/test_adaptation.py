@@ -96,20 +96,24 @@ def test_canvases_grow_and_the_teacher_fades(path: Path, tmp_path: Path):
     )
 
 
+def stopped_and_resumed(recipe: Recipe, directory: Path, step: int) -> Run:
+    def stop(record: dict[str, float]) -> None:
+        if record["step"] == step:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Run(recipe, directory, on_record=stop).trainer.run()
+    again = Run(recipe, directory)
+    again.resume()
+    assert again.trainer.progress.step == step
+    again.trainer.run()
+    return again
+
+
 def test_stopped_run_resumes_exactly(path: Path, tmp_path: Path):
     whole = Run(read(path), tmp_path / "whole")
     whole.trainer.run()
-    part = Run(read(path), tmp_path / "part", on_record=lambda record: stop() if record["step"] == 2 else None)
-
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        part.trainer.run()
-    again = Run(read(path), tmp_path / "part")
-    again.resume()
-    assert again.trainer.progress.step == 2
-    again.trainer.run()
+    again = stopped_and_resumed(read(path), tmp_path / "part", 2)
     assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(whole)]
 
 
@@ -223,16 +227,7 @@ def test_lora_trains_few_parameters(path: Path, tmp_path: Path):
     # What is kept of the run is what is trained.
     assert run.trainer.state_path.stat().st_size < 4 * 5 * sum(one.numel() for one in run.trainer.average.values())
 
-    part = Run(read(path, *low), tmp_path / "part", on_record=lambda record: stop() if record["step"] == 3 else None)
-
-    def stop() -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        part.trainer.run()
-    again = Run(read(path, *low), tmp_path / "part")
-    again.resume()
-    again.trainer.run()
+    again = stopped_and_resumed(read(path, *low), tmp_path / "part", 3)
     assert [record["loss"] for record in records(again)] == [record["loss"] for record in records(run)]
 
 

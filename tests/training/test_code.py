@@ -12,7 +12,7 @@ from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.text.lexemes import FIXED, PAD, Lexicon
 from sfumato.training.code import CodeBatches, CodeConfig
-from sfumato.training.objective import losses
+from sfumato.training.objective import TrainingBatch, losses
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run
 
@@ -62,25 +62,22 @@ def recipe(corpus: str, **changes: object) -> Recipe:
     return from_table(Recipe, {**table, **changes})
 
 
+def make(corpus: str, index: int, *, causal: bool = False, **changes: float) -> tuple[TrainingBatch, int]:
+    """A batch, and its number of positions without padding."""
+    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, **{"batch_lexemes": 256} | changes)
+    return CodeBatches(config, recipe(corpus).model.lexemes, causal=causal).make(index)
+
+
 def test_batch_depends_on_its_number(corpus: str) -> None:
-    shape = recipe(corpus).model
-    assert shape is not None
-    assert shape.lexemes is not None
-    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=256)
-    first, again = (CodeBatches(config, shape.lexemes).make(5)[0] for _ in range(2))
+    first, again = (make(corpus, 5)[0] for _ in range(2))
     assert torch.equal(first.tokens_BT, again.tokens_BT)
     assert torch.equal(first.targets_BT, again.targets_BT)
-    other = CodeBatches(config, shape.lexemes).make(6)[0]
+    other, _ = make(corpus, 6)
     assert first.tokens_BT.shape != other.tokens_BT.shape or not torch.equal(first.tokens_BT, other.tokens_BT)
 
 
 def test_loss_weights_are_at_errors(corpus: str) -> None:
-    shape = recipe(corpus).model
-    assert shape is not None
-    assert shape.lexemes is not None
-    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=256, changed_weight=5.0, kept_weight=0.5)
-    batch, count = CodeBatches(config, shape.lexemes).make(0)
-    assert batch.weights_BT is not None
+    batch, count = make(corpus, 0, changed_weight=5.0, kept_weight=0.5)
     supervised = batch.on_canvas_BT
     assert int(supervised.sum()) == count
     changed = batch.tokens_BT != batch.targets_BT
@@ -89,13 +86,9 @@ def test_loss_weights_are_at_errors(corpus: str) -> None:
 
 
 def test_bound_model_ignores_other_lexemes(corpus: str) -> None:
-    shape = recipe(corpus).model
-    assert shape is not None
-    assert shape.lexemes is not None
-    model = Decoder(shape)
+    model = Decoder(recipe(corpus).model)
     model.initialize(0)
-    batch, _ = CodeBatches(CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=256), shape.lexemes).make(0)
-    assert batch.features_VF is not None
+    batch, _ = make(corpus, 0)
     with torch.no_grad():
         few = model.bind(batch.features_VF)
         more = model.bind(torch.cat((batch.features_VF, batch.features_VF[:3])))
@@ -106,13 +99,9 @@ def test_bound_model_ignores_other_lexemes(corpus: str) -> None:
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_gradients_reach_every_weight(corpus: str, causal: bool) -> None:
-    shape = recipe(corpus).model
-    assert shape is not None
-    assert shape.lexemes is not None
-    model = Decoder(shape)
+    model = Decoder(recipe(corpus).model)
     model.initialize(0)
-    config = CodeConfig(corpora={corpus: 1.0}, max_length=64, batch_lexemes=512)
-    batch, _ = CodeBatches(config, shape.lexemes, causal=causal).make(1)
+    batch, _ = make(corpus, 1, causal=causal, batch_lexemes=512)
     terms = losses(model, batch)
     sum(terms.values()).backward()  # type: ignore[union-attr]
     without = [

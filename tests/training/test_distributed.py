@@ -177,7 +177,6 @@ class Launcher:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         order = {"recipe": str(recipe), "directory": str(directory), "overrides": overrides, "size": size, "port": port}
-        assert self._process.stdin is not None
         print(json.dumps(order | more), file=self._process.stdin, flush=True)
         return self._line()
 
@@ -191,7 +190,6 @@ class Launcher:
         assert set(self.wait()) == {0}
 
     def _line(self) -> list[int]:
-        assert self._process.stdout is not None
         found: list[int] = json.loads(self._process.stdout.readline())
         return found
 
@@ -202,7 +200,6 @@ def launcher() -> Iterator[Launcher]:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen([sys.executable, "-c", LAUNCHER], env=environment, text=True, **streams) as process:
         yield Launcher(process)
-        assert process.stdin is not None
         process.stdin.close()
 
 
@@ -325,7 +322,6 @@ def test_killed_process_resumes_exactly(launcher: Launcher, recipe: Path, tmp_pa
     assert codes[victim] == -signal.SIGKILL
     assert codes[1 - victim] in (1, -signal.SIGKILL)
     state = newest_state(directory / "state.safetensors")
-    assert state is not None
     assert 0 < int(state.name.removeprefix("state-")) < 12
     launcher.run(recipe, directory, LONGER)
     assert records_of(directory) == records_of(whole)
@@ -419,7 +415,6 @@ def test_incompatible_states_are_refused(recipe: Path, launcher: Launcher, tmp_p
             run.trainer.resume()
     path = tmp_path / "run" / "state.safetensors"
     place = newest_state(path)
-    assert place is not None
     (place.parent / "state-3.partial").mkdir()
     assert newest_state(path) == place
     shards = sorted(place.glob("*.distcp"))

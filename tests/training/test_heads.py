@@ -69,7 +69,6 @@ def test_saved_heads_load_unchanged(tmp_path: Path):
     head = LearnedStop()
     head.write(tmp_path)
     again = LearnedStop.read(tmp_path)
-    assert again is not None
     assert all(torch.equal(tensor, again.state_dict()[name]) for name, tensor in head.state_dict().items())
     save_file({"other": torch.zeros(1)}, tmp_path / STOP_HEAD)
     with pytest.raises(CheckpointError, match="is not a stop head"):

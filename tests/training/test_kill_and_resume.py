@@ -80,8 +80,6 @@ PATIENCE_S = 600.0
 
 def stop_at_random(launcher: subprocess.Popen[str], log: Path, number: signal.Signals, after: int) -> int:
     """Start or go on in a process of its own, and signal it at a random moment past some step; its exit status."""
-    assert launcher.stdin is not None
-    assert launcher.stdout is not None
     print(file=launcher.stdin, flush=True)
     child = int(launcher.stdout.readline())
     deadline = time.monotonic() + PATIENCE_S
@@ -121,7 +119,6 @@ def test_killed_and_interrupted_runs_resume_exactly(recipe: Path, tmp_path: Path
         assert interrupted.trainer.progress.step == num_records
         assert 8 <= num_records < 40
         assert stop_at_random(launcher, log, signal.SIGKILL, after=num_records + 8) == -signal.SIGKILL
-        assert launcher.stdin is not None
         launcher.stdin.close()
     last = Run(load_recipe(Recipe, recipe), directory)
     last.trainer.resume()

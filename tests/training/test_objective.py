@@ -107,7 +107,6 @@ def test_given_tokens_around_a_gap_are_kept(unrolled: bool):
     assert changed_BT[gap_BT].float().mean() > 0.4
     assert torch.equal(ready.on_canvas_BT, gap_BT)
     if unrolled:
-        assert ready.unroll is not None
         assert not ready.unroll.taken_BT[given_BT].any()
         assert ready.unroll.taken_BT[gap_BT].any()
         assert torch.equal(ready.unroll.canvas_BT[given_BT], batch.tokens_BT[given_BT])
@@ -275,7 +274,6 @@ def test_first_pass_drafts_start_at_their_share_of_the_run():
     assert before.unroll is None
     assert torch.equal(before.tokens_BT, after.tokens_BT)
     unroll = after.unroll
-    assert unroll is not None
     assert not unroll.taken_BT[~after.canvas_BT].any()
     shares = []
     for row in range(40):
@@ -299,7 +297,6 @@ def test_second_pass_reads_the_first_passs_draft(
     packed = rows(length=9, num=2, logit_shift=logit_shift)
     batch = prepared(packed, PROCESSES["uniform"], share_done=0.5, **UNROLLED)
     unroll = batch.unroll
-    assert unroll is not None
     assert unroll.taken_BT.any()
     with torch.no_grad():
         hidden = model(batch.tokens_BT, batch.positions_BT, batch.attention, canvas_RQ=batch.canvas_BT)

@@ -91,7 +91,6 @@ def test_recording_changes_no_answer(make_model: Callable[..., TextModel]):
     first, second = recorded.canvases[0].steps[:2]
     assert torch.equal(second.tokens_L[first.accepted_L], first.sampled_L[first.accepted_L])
     assert first.soft_LD is None or not first.soft_LD.any()
-    assert second.soft_LD is not None
     assert second.soft_LD.any()
 
 
