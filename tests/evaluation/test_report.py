@@ -103,6 +103,9 @@ def test_report_may_grow_but_not_change(suite: Suite, tmp_path: Path) -> None:
     (tmp_path / "suite.toml").write_text(SUITE.replace("steps = 2", "steps = 3"))
     with pytest.raises(ConfigError, match=r"systems.two-steps.options.steps was 2 and is 3"):
         Report(read_suite(tmp_path / "suite.toml"), tmp_path / "out").left()
+    (tmp_path / "suite.toml").write_text(SUITE)
+    with pytest.raises(ConfigError, match=r"systems.tiny.options.steps was None and is 3"):
+        Report(read_suite(tmp_path / "suite.toml", ["systems.tiny.options.steps=3"]), tmp_path / "out").left()
     with pytest.raises(ConfigError, match="seed was 0 and is 1"):
         Report(
             read_suite(tmp_path / "suite.toml", ["seed=1", "systems.two-steps.options.steps=2"]), tmp_path / "out"

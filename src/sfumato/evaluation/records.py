@@ -13,6 +13,8 @@ from sfumato.config import changes
 from sfumato.errors import ConfigError
 from sfumato.storage import write_atomically
 
+_KINDS = ("systems", "tasks")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
@@ -64,14 +66,12 @@ class Records:
         known, before = directory / "suite.json", {}
         if known.exists():
             before = json.loads(known.read_text("utf-8"))
-            for difference in changes(before, meaning):
-                # Names only in one of them do not conflict.
-                if "was None" not in difference and "is None" not in difference:
-                    raise ConfigError(
-                        f"{directory} has other results: {difference}; give another directory, or remove it"
-                    )
+            if differences := _differences(before, meaning):
+                raise ConfigError(
+                    f"{directory} has other results: {differences[0]}; give another directory, or remove it"
+                )
         merged = before | meaning
-        for kind in ("systems", "tasks"):
+        for kind in _KINDS:
             merged[kind] = before.get(kind, {}) | meaning[kind]
         write_atomically(known, json.dumps(merged, indent=2, ensure_ascii=False).encode() + b"\n")
         if self._path.exists():
@@ -114,3 +114,13 @@ class Records:
 
     def __exit__(self, *exception: object) -> None:
         self._file.close()
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """See `changes`; names of only one of them do not differ."""
+    shared = {kind: before[kind].keys() & now[kind].keys() for kind in _KINDS}
+
+    def compared(table: dict[str, Any]) -> dict[str, Any]:
+        return table | {kind: {name: table[kind][name] for name in names} for kind, names in shared.items()}
+
+    return changes(compared(before), compared(now))
