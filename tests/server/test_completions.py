@@ -106,6 +106,7 @@ def test_diffusing_deltas_are_whole_drafts(served: Served):
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, None),
         ({"tool_choice": "required"}, "tool_choice"),
         ({"response_format": {"type": "json_schema"}}, "response_format"),
+        ({"response_format": {"type": "text", "regex": "a"}}, "regex"),
         ({"response_format": {"type": "regex", "regex": "("}}, None),
         ({"stream_options": {}}, "stream_options"),
         ({"seed": -1}, "seed"),

@@ -129,6 +129,7 @@ def test_logprobs_and_early_end(client: openai.OpenAI):
         ({"input": [{"type": "reasoning", "summary": []}]}, "input"),
         ({"max_output_tokens": 0}, "max_tokens"),
         ({"top_logprobs": 3}, "top_logprobs"),
+        ({"text": {"format": {"type": "json_object", "schema": {}}}}, "has json_schema and type 'json_object'"),
         ({"tools": [{"type": "web_search"}]}, "tools"),
     ],
 )

@@ -133,6 +133,9 @@ class ResponseFormat(Body):
         Raises:
             RequestError: if a field required by the type is missing, or another is present.
         """
+        for name in ("json_schema", "regex", "choices"):
+            if name != self.type and getattr(self, name) is not None:
+                raise RequestError(f"response_format has {name} and type {self.type!r}; allowed: type {name!r}")
         if self.type in ("text", "json_object"):
             return {"schema": {"type": "object"}} if self.type == "json_object" else {}
         given = getattr(self, self.type)

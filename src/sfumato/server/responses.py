@@ -104,7 +104,7 @@ class TextFormat(Body):
     def to_format(self) -> ResponseFormat:
         """The same for a chat."""
         given = self.model_dump(include={"type", "regex", "choices"}, exclude_none=True)
-        if self.type == "json_schema":
+        if self.type == "json_schema" or self.schema_ is not None:
             given["json_schema"] = {
                 "name": self.name or "answer",
                 "schema": True if self.schema_ is None else self.schema_,
