@@ -26,7 +26,7 @@ from serving import EXPRESSION, Served, start
 from sfumato.server.app import CanvasStream
 from sfumato.server.boundary import Limits
 from sfumato.server.canvas import MAX_BEHIND, LiveCanvas, changes
-from sfumato.server.canvases import Canvases, EditRequest, Replacement
+from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, Replacement
 from sfumato.server.history import History
 
 FORCED = {"adaptive": False}
@@ -387,6 +387,39 @@ def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
     canvas = asyncio.run(leave())
     assert (canvas.status, canvas.text, canvas.to_dict()["text"]) == ("cancelled", "old", "old")
     history.close()
+
+
+def test_found_canvases_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sfumato.server.canvases._REMEMBERED", 2)
+    history = History(tmp_path / "canvases.db")
+    canvases = Canvases(None, history)  # type: ignore[arg-type]
+
+    async def find() -> list[str]:
+        for i in range(5):
+            history.create(f"c{i}", owner="", model="tiny", prompt={})
+            history.add(f"c{i}", 1, str(i), made_by="model", details={})
+            assert (await canvases.find(f"c{i}", "")).text == str(i)
+        return list(canvases._live)
+
+    assert asyncio.run(find()) == ["c3", "c4"]
+    history.close()
+
+
+def test_work_starts_only_if_all_canvases_are_stored():
+    stored: list[str] = []
+
+    def create(canvas_id: str, **_: Any) -> None:
+        if stored:
+            raise OSError("full")
+        stored.append(canvas_id)
+
+    async def fail() -> dict[str, LiveCanvas]:
+        canvases = Canvases(SimpleNamespace(check=lambda name: None), SimpleNamespace(create=create))  # type: ignore[arg-type]
+        with pytest.raises(OSError, match="full"):
+            await canvases.create(CanvasRequest(model="tiny", text="1+1=3", n=2), "")
+        return canvases._live
+
+    assert asyncio.run(fail()) == {}
 
 
 def test_canvases_expire_after_a_failure(caplog: pytest.LogCaptureFixture):

@@ -123,21 +123,23 @@ class Canvases:
             with await self._host.use(name) as hosted:
                 await asyncio.to_thread(self._make_request, hosted.model, body, body.seed)
         prompt = body.model_dump(exclude_none=True, by_alias=True, exclude={"stream", "background", "n"})
-        made = []
-        for work in works:
-            canvas = LiveCanvas(f"canvas_{uuid.uuid4().hex}", owner, name)
+        made = [LiveCanvas(f"canvas_{uuid.uuid4().hex}", owner, name) for _ in works]
+        for canvas in made:
             await asyncio.to_thread(self._history.create, canvas.id, owner=owner, model=name, prompt=prompt)
+        # All of them, or none: work whose request failed would have no reader.
+        for canvas, work in zip(made, works, strict=True):
             self._remember(canvas)
             canvas.begin()
             canvas.task = asyncio.create_task(self._run(canvas, work))
-            made.append(canvas)
         return made
 
-    def _remember(self, canvas: LiveCanvas) -> None:
-        self._live[canvas.id] = canvas
+    def _remember(self, canvas: LiveCanvas) -> LiveCanvas:
+        """The canvas in memory with this one's id, which is this one if there was none; idle ones make room for it."""
+        canvas = self._live.setdefault(canvas.id, canvas)
         for old in list(self._live.values())[: max(0, len(self._live) - _REMEMBERED)]:
             if not old.is_busy and not old.is_followed:
                 del self._live[old.id]
+        return canvas
 
     def _work(self, model: TextModel, body: CanvasRequest, seed: int) -> Callable[[LiveCanvas], Any]:
         """Work that produces a canvas's text."""
@@ -259,7 +261,7 @@ class Canvases:
             canvas.details, canvas.assets = row["details"] or {}, row["assets"]
             # A canvas without a revision was cut short by a restart of the server.
             canvas.status = "done" if canvas.rev else "interrupted"
-            canvas = self._live.setdefault(canvas_id, canvas)
+            canvas = self._remember(canvas)
         if canvas is None or canvas.owner != owner:
             raise ApiError(404, f"there is no canvas {canvas_id!r}", code="canvas_not_found", param="canvas_id")
         return canvas
