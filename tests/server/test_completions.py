@@ -220,27 +220,6 @@ def test_gaps(served: Served):
         assert "".join(event["choices"][0]["text"] for event in events_of(stream)) == expected.text
 
 
-def test_disconnect_frees_rows(served: Served):
-    body = {"diffusion": {"steps": 1000, "settings": {"adaptive": False}}}
-    messages = [{"role": "user", "content": EXPRESSION}]
-    with served.http.stream(
-        "POST", "/v1/chat/completions", json={"messages": messages, "stream": True, "draft": True, **body}
-    ) as response:
-        for line in response.iter_lines():
-            if "diffusion_frame" in line:
-                break
-        assert served.host.loaded["tiny"].answering.engine.has_work
-    served.wait_until_idle()
-    with pytest.raises(openai.APITimeoutError):
-        openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0, timeout=0.3).chat.completions.create(
-            model="tiny",
-            messages=messages,
-            extra_body=body,  # type: ignore[arg-type]
-        )
-    served.wait_until_idle()
-    assert served.host.loaded["tiny"].num_users == 0
-
-
 def test_metrics(served: Served):
     served.chat()
     text = served.http.get("/metrics").text

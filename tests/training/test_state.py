@@ -11,10 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors import safe_open
 
 from sfumato.errors import CheckpointError
-from sfumato.training.state import Progress, load_state
 from sfumato.training.trainer import Trainer
 
 Make = Callable[..., Trainer]
@@ -136,13 +134,3 @@ def test_full_disk_leaves_the_old_state(make_trainer: Make, tmp_path: Path):
     assert again.progress.step == 1
     again.run()
     assert again.progress.step == 6
-
-
-def test_header_has_the_progress(make_trainer: Make, tmp_path: Path):
-    trainer = make_trainer(tmp_path)
-    trainer._step()
-    trainer.save()
-    with safe_open(trainer.state_path, framework="pt") as file:
-        assert Progress(**json.loads(file.metadata()["progress"])) == trainer.progress
-    found = load_state(trainer.state_path, trainer.model, trainer.average, trainer.optimizers)
-    assert found == trainer.progress

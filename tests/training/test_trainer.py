@@ -401,20 +401,6 @@ def test_finished_run_does_nothing(make_trainer: Make, tmp_path: Path):
     assert len(records_of(again)) == 6
 
 
-def test_step_and_seed_determine_a_batch(make_trainer: Make, tmp_path: Path):
-    """Not what was drawn before."""
-    found = []
-    for seed, steps in ((0, (0, 1, 2)), (0, (2,)), (1, (2,))):
-        trainer = make_trainer(tmp_path, seed=seed)
-        weights = weights_of(trainer)
-        for step in steps:
-            trainer.model.load_state_dict(weights)
-            trainer.progress = type(trainer.progress)(step=step)
-            record = trainer._step()
-        found.append(record["loss"])
-    assert found[0] == found[1] != found[2]
-
-
 @pytest.mark.parametrize(
     ("config", "message"),
     [
