@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
@@ -23,6 +24,17 @@ def test_region_in_either_nesting(served: Served, inside: bool):
     assert content == ("None" if expected.text == code.rstrip() else f"```\n{expected.text}\n```")
     refused = served.ask("/v1/edit/completions", messages=[{"role": "user", "content": "hello"}])
     assert refused.status_code == 400
+
+
+def test_long_edits_do_not_delay_others(served: Served):
+    """More of them than a loop has threads for all else."""
+    slow = {"text": "1+1=3", "spans": [[4, 5]], "steps": 1000, "settings": {"adaptive": False}, "background": True}
+    canvases = [served.ask("/v1/canvas", **slow).json()["id"] for _ in range(min(32, (os.cpu_count() or 1) + 4))]
+    assert served.chat(max_tokens=1, diffusion={"steps": 1}).status_code == 200
+    assert {served.http.get(f"/v1/canvas/{each}").json()["status"] for each in canvases} == {"running"}
+    for each in canvases:
+        assert served.http.delete(f"/v1/canvas/{each}").status_code == 200
+    served.wait_until_idle()
 
 
 CODE = '''class Calculator:

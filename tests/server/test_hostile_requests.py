@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,19 @@ def test_schemas_compile_outside_the_server_threads(served: Served, monkeypatch:
             assert response.status_code == 200, response.text
             assert "in this process" not in response.text
             assert "AssertionError" not in response.text
+
+
+def test_waiting_schemas_do_not_delay_others(served: Served):
+    compiler = served.host.loaded["tiny"]._compiler
+    num = min(compiling.MAX_WAITING + 1, (os.cpu_count() or 1) + 4)
+    with ThreadPoolExecutor(num) as pool:
+        with compiler._turn:
+            waiting = [pool.submit(served.chat, diffusion={"regex": f"[gh]{{{i + 2}}}"}) for i in range(num)]
+            while compiler._num_waiting < num:
+                time.sleep(0.01)
+            plain = {"messages": json.loads(TURNS), "max_tokens": 1}
+            assert served.http.post(CHAT, json=plain, timeout=60).status_code == 200
+        assert {each.result().status_code for each in waiting} == {200}
 
 
 @pytest.fixture

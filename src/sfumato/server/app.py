@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
@@ -46,6 +47,7 @@ from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
 _Json = dict[str, Any]
+_THREADS = 64
 _SSE = "text/event-stream; charset=utf-8"
 _CANVASES = documents.CanvasBody | documents.CanvasBodies
 
@@ -102,6 +104,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        # By default a few per core, which requests whose schemas are compiled would take from all others.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
         if preload:
             await host.use(host.default)
             app.state.ready = True

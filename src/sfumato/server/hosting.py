@@ -7,6 +7,7 @@ import copy
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Bill = Callable[[list[Result]], object]
 """Called with results that have a cost."""
+# Maximum calls at a time; more wait.
+_MAX_CALLS = 64
 MAX_EDITED, MAX_READ = 200_000, 20_000
 """Maximum characters of a text to edit, and of one that a model reads as a whole."""
 
@@ -68,6 +71,8 @@ class HostedModel:
         """Held while a likelihood is computed outside the engine: one at a time."""
         self.num_users = 0
         self.used_at = 0.0
+        # Its own, because calls last as long as answers and would leave no thread for short work.
+        self._threads = ThreadPoolExecutor(_MAX_CALLS, thread_name_prefix=name)
         self._compiler = Compiler(model.languages.token_bytes, model.languages.eos_ids)
         model.languages.make = self._compiler.make
 
@@ -83,6 +88,7 @@ class HostedModel:
     async def close(self) -> None:
         """End all requests, the engine and its helpers."""
         await self.answering.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._compiler.close)
 
     async def edit(self, text: str, *, on_left: Bill | None = None, **options: Any) -> Result:
@@ -103,7 +109,7 @@ class HostedModel:
         abandoned = threading.Event()
         model = copy.copy(self.model)
         watched = model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
-        working = asyncio.ensure_future(asyncio.to_thread(function, model))
+        working = asyncio.get_running_loop().run_in_executor(self._threads, function, model)
 
         def left(_: asyncio.Future[Answer]) -> None:
             if not working.cancelled():
