@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from serving import Served
+from sfumato.text.tokenizer import Tokenizer
 
 
 @pytest.mark.parametrize("inside", [True, False])
@@ -88,7 +90,15 @@ def test_snippet_with_anchors_merges_without_model(served: Served, snippet: str,
     assert {block["by"] for block in answer["sfumato"]["blocks"]} == {"anchors"}
 
 
-def test_model_chooses_among_several_anchors(served: Served):
+def test_model_chooses_among_several_anchors(served: Served, monkeypatch: pytest.MonkeyPatch):
+    encode = Tokenizer.encode_raw
+
+    def outside(self: Tokenizer, text: str) -> list[int]:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        return encode(self, text)
+
+    monkeypatch.setattr(Tokenizer, "encode_raw", outside)
     method = "    def multiply(self, a, b):\n        return a * b\n"
     bare = "// ... existing code ...\ndef multiply(self, a, b):\n    return a * b\n// ... existing code ..."
     answer = apply(served, CODE, bare).json()

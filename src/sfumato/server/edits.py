@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from sfumato.engine.request import Result
+from sfumato.engine.request import Request, Result
 from sfumato.errors import RequestError
 from sfumato.server.completions import answers, check_result, head_of, make_request, usage_chunks, usage_of
 from sfumato.server.failures import ApiError
@@ -132,13 +132,18 @@ async def _choose(
         return locations[0], []
     start, end = min(location.start for location in locations), max(location.end for location in locations) + _SEEN
     texts = ["\n".join([*lines[start : p.start], *p.lines, *lines[p.end : end]]) for p in locations]
-    model, tokenizer = hosted.model, hosted.model.tokenizer
-    size = max(len(tokenizer.encode(text)) for text in texts) + 1
-    before = tokenizer.encode_raw("".join(f"{line}\n" for line in lines[:start])) or model.context(None)
-    room = max(1, model.decoder.config.max_position_embeddings - size)
-    options: dict[str, Any] = {"temperature": 0.0} if body.temperature is None else {}
-    asked = body.model_copy(update={"max_tokens": size, "stop": None})
-    request = await asyncio.to_thread(make_request, model, tuple(before)[-room:], asked, choices=texts, **options)
+
+    def asked() -> Request:
+        model, tokenizer = hosted.model, hosted.model.tokenizer
+        size = max(len(tokenizer.encode(text)) for text in texts) + 1
+        before = tokenizer.encode_raw("".join(f"{line}\n" for line in lines[:start])) or model.context(None)
+        room = max(1, model.decoder.config.max_position_embeddings - size)
+        options: dict[str, Any] = {"temperature": 0.0} if body.temperature is None else {}
+        fields = body.model_copy(update={"max_tokens": size, "stop": None})
+        return make_request(model, tuple(before)[-room:], fields, choices=texts, **options)
+
+    # Tokenizing many copies of a long file takes seconds.
+    request = await asyncio.to_thread(asked)
     [[result]] = await answers(hosted, [request], bill)
     if result.text not in texts:
         message = f"a block fits at {len(locations)} places, and none was chosen: {result.finish_reason}"
