@@ -16,7 +16,7 @@ import pytest
 
 from sfumato.data.packing import Document
 from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_json_lines, read_records
-from sfumato.data.tasks import TASKS, items, problem_key, split_of
+from sfumato.data.tasks import TASKS, draw, items, problem_key, split_of
 from sfumato.errors import ConfigError
 from sfumato.text.tokenizer import Tokenizer
 
@@ -46,7 +46,7 @@ def test_held_out_split_can_be_selected(byte_tokenizer: Tokenizer):
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_document_is_one_turn_of_a_chat(name: str, byte_tokenizer: Tokenizer):
     source = TaskSource(name, byte_tokenizer)
-    document, item = source.document(7), source.item(7)
+    document, item = source.document(7), draw(TASKS[name], "train", 7)
     assert document == source.document(7)
     assert document.prompt == byte_tokenizer.encode_chat([{"role": "user", "content": item.prompt}])
     assert texts(document, byte_tokenizer)[1] == item.response

@@ -136,9 +136,10 @@ class Connection:
         url = (base_url or os.environ.get("SFUMATO_URL") or DEFAULT_URL).rstrip("/").removesuffix("/v1")
         if not _is_url(url):
             raise ConfigError(f"base_url is {url!r}; allowed: such as {DEFAULT_URL!r}")
-        for name, value, low in (("timeout_s", timeout_s, "more than 0"), ("max_wait_s", max_wait_s, "0 or more")):
-            if not (value > 0 or (value == 0 and low == "0 or more")):
-                raise ConfigError(f"{name} is {value}; allowed: {low}")
+        if not timeout_s > 0:
+            raise ConfigError(f"timeout_s is {timeout_s}; allowed: more than 0")
+        if not max_wait_s >= 0:
+            raise ConfigError(f"max_wait_s is {max_wait_s}; allowed: 0 or more")
         if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
             raise ConfigError(f"max_retries is {max_retries!r}; allowed: a whole number, 0 or more")
         key = api_key or os.environ.get("SFUMATO_API_KEY")

@@ -227,7 +227,6 @@ class CorpusWriter:
             "lexeme_bytes": torch.frombuffer(bytearray(b"".join(encoded)), dtype=torch.uint8),
             "lexeme_ends": torch.from_numpy(ends),
         }
-        directory.mkdir(parents=True, exist_ok=True)
         write_atomically(directory / CORPUS, save(tensors))
         sizes = {
             "lexemes": self._num_lexemes,

@@ -19,7 +19,7 @@ import numpy as np
 
 from sfumato.data.packing import Document, Source
 from sfumato.data.shards import MANIFEST, Manifest, Targets, read_targets
-from sfumato.data.tasks import Item, Split, draw, find_task
+from sfumato.data.tasks import Split, draw, find_task
 from sfumato.errors import ConfigError, RequestError
 from sfumato.text.chat import Message
 from sfumato.text.tokenizer import Tokenizer
@@ -61,12 +61,8 @@ class TaskSource:
         self._tokenizer = tokenizer
         self._split = split
 
-    def item(self, seed: int) -> Item:
-        """The item of a document."""
-        return draw(self._task, self._split, seed)
-
     def document(self, seed: int) -> Document:
-        item = self.item(seed)
+        item = draw(self._task, self._split, seed)
         return chat_document([{"role": "user", "content": item.prompt}], item.response, self._tokenizer)
 
 

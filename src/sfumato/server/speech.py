@@ -202,7 +202,6 @@ def find_packaged_whisper() -> Path | None:
     for file, sha256 in files:
         if not file.is_file() or sha256_of([file]) != sha256:
             raise CheckpointError(f"{file} is not the expected file of whisper-base; install its package again")
-    directory.mkdir(parents=True, exist_ok=True)
     for file, _ in files[2:]:
         write_atomically(directory / file.name, file.read_bytes())
     # Written last: its presence marks the copy as complete.
