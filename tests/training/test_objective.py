@@ -72,13 +72,19 @@ def prepared(batch: PackedBatch, process: Process, *, share_done: float = 0.0, *
     )
 
 
+def places_of(batch: PackedBatch) -> list[Tensor]:
+    """Of each canvas, where it is: bool_BT."""
+    rows_BT = torch.arange(len(batch.canvases_BT))[:, None]
+    return [
+        (batch.canvases_BT == canvas) & (rows_BT == row)
+        for row, numbers in enumerate(batch.canvases_BT)
+        for canvas in range(1, int(numbers.max()) + 1)
+    ]
+
+
 def noised_shares(batch: PackedBatch, tokens_BT: Tensor) -> list[float]:
     """Of each canvas, the share of masks."""
-    return [
-        float((tokens_BT[row][batch.canvases_BT[row] == canvas] == MASK).float().mean())
-        for row in range(len(tokens_BT))
-        for canvas in range(1, int(batch.canvases_BT[row].max()) + 1)
-    ]
+    return [float((tokens_BT[places] == MASK).float().mean()) for places in places_of(batch)]
 
 
 @pytest.mark.parametrize("process", PROCESSES.values(), ids=PROCESSES)
@@ -163,12 +169,8 @@ def test_mask_noise_is_mixed_per_canvas(share_done: float, expected: float):
     batch = rows(length=60, num=100)
     config = ObjectiveConfig(t_min=0.5, t_max=0.500001, mask_until=0.5)
     tokens_BT, _ = corrupt(batch, PROCESSES["hybrid"], config, share_done, seeded())
-    kinds = []
-    for row in range(len(tokens_BT)):
-        for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):
-            part = batch.canvases_BT[row] == canvas
-            mine, clean = tokens_BT[row][part], batch.tokens_BT[row][part]
-            kinds.append(bool(((mine == MASK) | (mine == clean)).all()))
+    masked_BT = (tokens_BT == MASK) | (tokens_BT == batch.tokens_BT)
+    kinds = [bool(masked_BT[places].all()) for places in places_of(batch)]
     # Of 60 tokens some are uniform noise but for 0.7^60 = 5e-10.
     assert len(kinds) > 150
     assert sum(kinds) / len(kinds) == pytest.approx(expected, abs=5 * (0.25 / len(kinds)) ** 0.5 * (0 < expected < 1))
@@ -276,12 +278,10 @@ def test_first_pass_drafts_start_at_their_share_of_the_run():
     unroll = after.unroll
     assert not unroll.taken_BT[~after.canvas_BT].any()
     shares = []
-    for row in range(40):
-        for canvas in range(1, int(batch.canvases_BT[row].max()) + 1):
-            places = batch.canvases_BT[row] == canvas
-            written = bool((unroll.canvas_BT[row] != after.tokens_BT[row])[places].any())
-            assert written or not unroll.taken_BT[row][places].any()
-            shares.append(written)
+    for places in places_of(batch):
+        written = bool((unroll.canvas_BT != after.tokens_BT)[places].any())
+        assert written or not unroll.taken_BT[places].any()
+        shares.append(written)
     # Half of some 200 canvases; five standard deviations are 0.18.
     assert sum(shares) / len(shares) == pytest.approx(0.5, abs=0.18)
     assert prepared(batch, process, share_done=1.0, self_conditioning_share=1.0).unroll is None

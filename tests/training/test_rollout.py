@@ -16,15 +16,19 @@ from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
-from sfumato.training.rollout import Rollout, check_replayable, lay_out
+from sfumato.training.rollout import Credit, Replay, Rollout, check_replayable, lay_out
 
 WHOLE = [(math.inf, 1.0)]
 
 
+def replays_of(*results: Result, credit: Credit = WHOLE, positions: int = 1000, **options: Any) -> list[Replay]:
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), credit) for result in results]
+    return lay_out(pairs, device=torch.device("cpu"), positions=positions, **options)
+
+
 def difference(model: TextModel, weights: Decoder, results: list[Result], positions: int = 1000) -> float:
     """The largest between log-probabilities now and when they were drawn."""
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in results]
-    replays = lay_out(pairs, device=torch.device("cpu"), positions=positions)
+    replays = replays_of(*results, positions=positions)
     assert sum(len(replay.sampled_N) for replay in replays) > 20
     found = [policy_of(model).log_probs(weights, replay) - replay.log_prob_N for replay in replays]
     return torch.cat(found).abs().max().item()
@@ -44,9 +48,8 @@ def test_replay_log_probabilities_match_the_rollout(make_model: Callable[..., Te
 @pytest.mark.parametrize("change", ["soft", "temperature", "tokens", "text", "weights"])
 def test_rollouts_that_do_not_match_are_refused(make_model: Callable[..., TextModel], change: str):
     model = make_model(SPECS["self-conditioned, shifted"])
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
     weights = model.decoder
-    (replay, *_) = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+    replay = replays_of(*answers_of(model))[0]
     wrong = {
         "soft": {"soft_BLD": None},
         "temperature": {"temperature_B": replay.temperature_B * 1.1},
@@ -63,11 +66,10 @@ def test_rollouts_that_do_not_match_are_refused(make_model: Callable[..., TextMo
 
 def test_shared_prefix_has_the_same_gradients(make_model: Callable[..., TextModel]):
     model = make_model(SPECS["self-conditioned, shifted"])
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(model)]
-    gradients = []
+    results, gradients = answers_of(model), []
     for positions in (1, 1000):
         model.decoder.zero_grad()
-        for replay in lay_out(pairs, device=torch.device("cpu"), positions=positions):
+        for replay in replays_of(*results, positions=positions):
             policy_of(model).log_probs(model.decoder, replay).sum().backward()
         gradients.append({name: p.grad for name, p in model.decoder.named_parameters() if p.grad is not None})
     assert gradients[0].keys() == gradients[1].keys()
@@ -98,10 +100,8 @@ def test_recording_changes_no_answer(make_model: Callable[..., TextModel]):
 def test_last_step_draws_nothing(make_model: Callable[..., TextModel], name: str):
     for result in answers_of(make_model(SPECS[name]), max_tokens=12):
         (canvas,) = result.canvases
-        pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
-        replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
         count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1])
-        assert sum(len(replay.sampled_N) for replay in replays) == count
+        assert sum(len(replay.sampled_N) for replay in replays_of(result)) == count
 
 
 @pytest.mark.parametrize("name", ["uniform", "mask", "self-conditioned"])
@@ -113,20 +113,13 @@ def test_every_committed_token_is_a_draw(make_model: Callable[..., TextModel], n
         assert torch.equal(last.decisive_L, drawn_L)
         committed = torch.where(drawn_L, last.sampled_L, last.tokens_L).tolist()
         assert committed[: len(result.tokens)] == list(result.tokens)
-        pairs = [(Rollout(canvases=result.canvases, reward=0.0), WHOLE)]
-        replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
         count = sum(int(step.accepted_L.sum()) for step in canvas.steps[:-1]) + int(drawn_L.sum())
-        assert sum(len(replay.sampled_N) for replay in replays) == count
+        assert sum(len(replay.sampled_N) for replay in replays_of(result)) == count
 
 
 def test_step_share_limits_the_replayed_steps(make_model: Callable[..., TextModel]):
-    pairs = [
-        (Rollout(canvases=result.canvases, reward=0.0), WHOLE) for result in answers_of(make_model(SPECS["mask"]), n=8)
-    ]
-    counts = [
-        sum(len(r.tokens_BL) for r in lay_out(pairs, device=torch.device("cpu"), positions=99, step_share=share))
-        for share in (1.0, 0.5)
-    ]
+    results = answers_of(make_model(SPECS["mask"]), n=8)
+    counts = [sum(len(replay.tokens_BL) for replay in replays_of(*results, step_share=share)) for share in (1.0, 0.5)]
     assert 0.25 * counts[0] < counts[1] < 0.75 * counts[0]
 
 
@@ -158,8 +151,7 @@ def test_each_position_has_the_advantage_of_its_part(make_model: Callable[..., T
     """Also where an answer has several canvases; what has no advantage decides nothing."""
     (result, *_) = answers_of(make_model(SPECS["uniform"]), max_tokens=24)
     assert len(result.canvases) == 2
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), [(5, 0.0), (15, 2.0), (math.inf, -1.0)])]
-    replays = lay_out(pairs, device=torch.device("cpu"), positions=1000)
+    replays = replays_of(result, credit=[(5, 0.0), (15, 2.0), (math.inf, -1.0)])
     expected = []
     for first, canvas in zip((0, 12), result.canvases, strict=True):
         place_L = first + torch.arange(12)
