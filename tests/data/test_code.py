@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import zipfile
 from pathlib import Path
 
@@ -93,10 +94,14 @@ def test_duplicates_and_syntax_errors_are_skipped(tmp_path: Path) -> None:
 
 def test_windows_are_whole_lines(tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path, MODULE)
-    for position in range(len(corpus)):
-        window = corpus.lines_from(position, 24)
-        assert len(window) <= 24
-        assert not window or is_level(window[0])
+    heads = [is_level(text) for text in corpus.window(0, len(corpus))] + [True]
+    for length, position in itertools.product((8, 24), range(len(corpus))):
+        window = corpus.lines_from(position, length)
+        assert len(window) <= length
+        if window:
+            begin = heads.index(True, position)
+            assert is_level(window[0])
+            assert heads[begin + len(window)]
 
 
 def test_the_same_packages_give_the_same_bytes(tmp_path: Path) -> None:

@@ -271,13 +271,13 @@ class Corpus:
         """Whole lines from the first that starts at or after a position, up to a number of lexemes of one file; may be
         empty."""
         last = int(self._files_F[bisect.bisect_right(self._files_F, position)])
-        texts = [self._texts[index] for index in self._stream_N[position : min(last, position + 2 * length)].tolist()]
-        heads = [index for index, text in enumerate(texts) if is_level(text)]
-        if not heads:
-            return []
-        begin = heads[0]
-        ends = [index for index in [*heads, len(texts)] if index - begin <= length]
-        return relative(texts[begin : ends[-1]])
+        stop = min(last, position + 2 * length)
+        texts = [self._texts[index] for index in self._stream_N[position:stop].tolist()]
+        bounds = [index for index, text in enumerate(texts) if is_level(text)]
+        if stop == last:
+            bounds.append(len(texts))
+        ends = [index for index in bounds if index - bounds[0] <= length]
+        return relative(texts[ends[0] : ends[-1]]) if ends else []
 
 
 def overlaps(texts: Iterable[list[str]], length: int = 24) -> Callable[[list[str]], bool]:
