@@ -26,7 +26,7 @@ from serving import EXPRESSION, Served, start
 from sfumato.server.app import CanvasStream
 from sfumato.server.boundary import Limits
 from sfumato.server.canvas import MAX_BEHIND, LiveCanvas, changes
-from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, Replacement
+from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, Replacement, _replaced
 from sfumato.server.history import History
 
 FORCED = {"adaptive": False}
@@ -260,6 +260,20 @@ def test_edits_need_the_current_revision(served: Served):
     assert served.http.delete(path).json()["deleted"]
     assert served.http.get(path).status_code == 404
     assert served.http.get(f"{path}/revisions").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        ([(1, 3, "X"), (4, 5, "")], "aXdf"),
+        ([(2, 4, "X"), (2, 2, "y")], "abyXef"),
+        ([(2, 2, "y"), (2, 4, "X"), (4, 4, "z")], "abyXzef"),
+        ([(6, 6, "1"), (6, 6, "2"), (0, 0, "0")], "0abcdef12"),
+    ],
+)
+def test_replacements_may_touch(parts: list[tuple[int, int, str]], expected: str):
+    replacements = [Replacement(start=start, end=end, text=text) for start, end, text in parts]
+    assert _replaced("abcdef", replacements) == expected
 
 
 def test_pins_stay(served: Served):

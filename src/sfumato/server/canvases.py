@@ -380,7 +380,8 @@ def _replaced(text: str, replacements: list[Replacement]) -> str:
         RequestError: if they overlap or are outside the text.
     """
     end = len(text)
-    for each in sorted(replacements, key=lambda each: each.start, reverse=True):
+    # From the end, and of texts put in at one place the last one first.
+    for each in sorted(reversed(replacements), key=lambda each: (-each.start, -each.end)):
         if not each.start <= each.end <= end:
             raise RequestError(
                 f"replace has ({each.start}, {each.end}); allowed: parts of the {len(text)} "
