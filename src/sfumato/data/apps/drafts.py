@@ -260,7 +260,7 @@ class Draft:
         return f"{kind}{words}: {capitalize(text)}", slots
 
     def add_part(self) -> Meaning:
-        holders = [each for each in self._slots if each.kind == "tabs" or any(map(is_kind("card"), each.children))]
+        holders = [each for each in self._slots if any(map(is_kind("tab", "card"), each.children))]
         if len(holders) == 1 and self._random.random() < 0.5:
             holder, end, where = holders[0].id, "last", ""
             kind = holders[0].children[0].kind
