@@ -174,8 +174,8 @@ def run_several(corpus: Corpus, proposer: Proposer, n: int, seed: int) -> None:
 def plant_one(clean: list[str], rng: random.Random) -> tuple[list[str], set[int]]:
     """A text with plausible mistakes, and where they are."""
     cells = corrupt(clean, NOISE, rng)
-    places = {index for index, cell in enumerate(cells) if cell.seen != cell.target or cell.missing > 0}
-    return [cell.seen for cell in cells[:-1]], places
+    positions = {index for index, cell in enumerate(cells) if cell.seen != cell.target or cell.missing > 0}
+    return [cell.seen for cell in cells[:-1]], positions
 
 
 def best_edit(proposer: Proposer, lexemes: list[str]) -> tuple[float, range]:
@@ -197,9 +197,9 @@ def run_doubts(folder: Path, proposer: Proposer, n: int, seed: int) -> None:
             if len(clean) < LENGTHS.start:
                 continue
             scores.append(best_edit(proposer, clean)[0])
-            seen, places = plant_one(clean, rng)
+            seen, wrong = plant_one(clean, rng)
             score, touched = best_edit(proposer, seen[:MAX_PART])
-            planted.append((score, not places.isdisjoint(touched)))
+            planted.append((score, not wrong.isdisjoint(touched)))
         intact.append(scores)
     parts = [score for scores in intact for score in scores]
     print(f"{len(parts)} parts of {len(intact)} intact files; the same parts with plausible mistakes")

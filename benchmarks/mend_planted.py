@@ -35,13 +35,12 @@ from sfumato.data.edits import EditNoiseConfig, corrupt
 from sfumato.mend.mender import load_mender, mend_syntax
 from sfumato.mend.parsing import error_line, parse
 from sfumato.mend.proposals import Proposer
-from sfumato.text.lexemes import CLOSING, END, OPENING, is_level, lex
+from sfumato.text.lexemes import CLOSED_BY, CLOSING, END, OPENING, is_level, lex
 from sfumato.text.patches import Patch, apply
 
 LENGTHS = range(20, 161)
 MAX_CHANGED = 4
 NUM_MESSAGES = 6
-_PAIRS = dict(zip("([{", ")]}", strict=True))
 _BLOCK = re.compile(r"\s*(def|class|if|elif|else|for|while|try|except|finally|with)\b")
 
 
@@ -90,7 +89,7 @@ def balanced(source: str) -> str:
         kept = ""
         for character in line:
             if character in OPENING:
-                stack.append(_PAIRS[character])
+                stack.append(CLOSED_BY[character])
             elif character in CLOSING:
                 if not stack or stack[-1] != character:
                     continue

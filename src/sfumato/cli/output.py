@@ -113,7 +113,7 @@ def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) ->
 
 
 def take_stdin(what: str) -> TextIO:
-    """Stdin, to read from; whoever sits at a terminal is told what is read."""
+    """Stdin, to read from; at a terminal, the user is told what is read."""
     if sys.stdin.isatty():
         typer.echo(f"sfumato: reading {what} from the terminal; end with Ctrl-D", err=True)
     return sys.stdin

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from sfumato.mend.parsing import Meaning, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
-from sfumato.text.lexemes import CLOSING, OPENING, Lexeme, is_level, kind_of, lex, line_numbers, relative
+from sfumato.text.lexemes import CLOSED_BY, CLOSING, OPENING, Lexeme, is_level, kind_of, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
@@ -29,7 +29,6 @@ CLOSED, CLOSED_WITHIN = 1.0, 0.5
 _LIKE = 0.6
 """Share of characters in common (`difflib`) with which a word may be another one, mistyped."""
 _OPEN_STRING = re.compile(r"""(?i:[rbfut]{0,2})(['"])(?:(?!\1)[^\\]|\\.)*""")
-_CLOSED_BY = dict(zip("([{", ")]}", strict=True))
 
 
 class Region(NamedTuple):
@@ -265,8 +264,8 @@ def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
         lexeme = text.lexemes[index].text
         if is_level(lexeme):
             missing.clear()
-        elif lexeme in _CLOSED_BY:
-            missing.insert(0, _CLOSED_BY[lexeme])
+        elif lexeme in CLOSED_BY:
+            missing.insert(0, CLOSED_BY[lexeme])
         elif missing[:1] == [lexeme]:
             missing.pop(0)
         if not text.ends_line(index + 1):

@@ -198,7 +198,7 @@ class Canvases:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def show(draft: str) -> None:
-            # A thread may tell of a draft just before it learns that nobody waits for it.
+            # A thread may tell of a draft just before it learns that its reader has left.
             if canvas.task is task and canvas.status == "running":
                 canvas.redraft(draft, always=body.every_step)
 

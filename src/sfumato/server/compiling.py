@@ -98,7 +98,7 @@ class Compiler:
 def main() -> None:
     """Answer until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Nobody reads stderr. When its other end closes, the kernel sends SIGIO, which ends a process: it ends with its
+    # Stderr is never read. When its other end closes, the kernel sends SIGIO, which ends a process: it ends with its
     # parent, however that ends and whatever is being compiled.
     fcntl.fcntl(2, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_ASYNC)

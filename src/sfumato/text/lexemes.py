@@ -104,7 +104,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KEYWORDS = frozenset(KEYWORDS.split())
-OPENING, CLOSING = frozenset("([{"), frozenset(")]}")
+CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+OPENING, CLOSING = frozenset(CLOSED_BY), frozenset(CLOSED_BY.values())
 
 
 class Lexeme(NamedTuple):

@@ -30,8 +30,8 @@ _TOGETHER = (
 """Intents about one component, of which a sentence may combine several."""
 _UNDOES = {
     "uncheck": "check", "uncheck_did": "check", "uncolor": "color", "show": "hide", "unmark": "mark",
-    "enable": "disable", "free": "require", "unbold": "bold", "unsize": "size", "unalign": "align", "bars": "chart",
-    "unnumber": "number",
+    "enable": "disable", "unrequire": "require", "unbold": "bold", "unsize": "size", "unalign": "align",
+    "bars": "chart", "unnumber": "number",
 }  # fmt: skip
 """Intents that need a page to which another was applied."""
 _EARLIER = (

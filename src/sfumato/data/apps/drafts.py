@@ -15,11 +15,12 @@ from sfumato.data.apps.intents import (
     Condition,
     is_kind,
     is_open,
+    is_ticked,
     takes,
 )
 from sfumato.data.apps.references import ENTRIES, holder_of, nouns, refer, says
 from sfumato.data.apps.screens import COLORED, COLORS, enumerate_names, input_type
-from sfumato.data.apps.speech import conjugate, copied, plain, texts
+from sfumato.data.apps.speech import conjugate, copied, indefinite, plain, texts
 from sfumato.errors import RequestError
 from sfumato.ui import Component
 from sfumato.ui.tree import kinds
@@ -60,8 +61,8 @@ class Draft:
             holder = self._only(allowed)
             return program.format(holder.id), {}, holder.kind
         if intent in ON_STATE:
-            holder, target, state = self._entries()
-            return ON_STATE[intent].format(target), {"state": state}, holder.children[0].kind
+            holder, which, state = self._entries()
+            return ON_STATE[intent].format(holder.id + which), {"state": state}, holder.children[0].kind
         if intent in ON_CELL:
             target, slots = self._records()
             return ON_CELL[intent].format(target), slots, "table"
@@ -78,14 +79,17 @@ class Draft:
                 return component, phrase
         raise NothingToDoError
 
-    def _pair(self, allowed: Condition, *, side_by_side: bool = False) -> tuple[Component, Component, dict[str, str]]:
-        """Two components of one kind, with their names."""
+    def _pair(
+        self, allowed: Condition, *, alike: bool = True, side_by_side: bool = False
+    ) -> tuple[Component, Component, dict[str, str]]:
+        """Two components with their names: of one kind, if alike, and of one parent, if side by side."""
         first, ref = self._pick(allowed)
         holder = holder_of(self._page, first)
 
         def fits(each: Component) -> bool:
-            apart = side_by_side and holder_of(self._page, each) is not holder
-            return each.kind == first.kind and each is not first and allowed(each) and not apart
+            if (alike and each.kind != first.kind) or (side_by_side and holder_of(self._page, each) is not holder):
+                return False
+            return each is not first and allowed(each)
 
         second, other = self._pick(fits)
         return first, second, {"ref": ref, "other": other}
@@ -119,14 +123,14 @@ class Draft:
         raise NothingToDoError
 
     def _entries(self) -> tuple[Component, str, str]:
-        """A list or table, a selector of entries that are ticked or marked, or are not, and their name."""
+        """A list or table, a condition ("+on") of entries that are ticked or marked, or are not, and their name."""
         holder = self._only(is_kind("list", "table"))
         sign, name = self._random.choice("+-"), self._random.choice(("on", "on", "marked"))
         having = [child.get(name) is not None for child in holder.children]
         able = all(name in kinds()[child.kind].properties for child in holder.children)
         if not able or (sign == "+") not in having or (name == "marked" and not any(having)):
             raise NothingToDoError
-        return holder, f"{holder.id}{sign}{name}", self._phrase(f"{sign}{name}")
+        return holder, sign + name, self._phrase(sign + name)
 
     def _records(self) -> tuple[str, dict[str, str]]:
         """A selector of records by a cell, and what is said of them."""
@@ -144,11 +148,11 @@ class Draft:
         return f"set {component.id} {color}", {"ref": ref, "color": color}, component.kind
 
     def color_state(self) -> Meaning:
-        holder, target, state = self._entries()
+        holder, which, state = self._entries()
         color = self._color()
         if color not in kinds()[holder.children[0].kind].words:
             raise NothingToDoError
-        return f"set {target} {color}", {"state": state, "color": color}, holder.children[0].kind
+        return f"set {holder.id}{which} {color}", {"state": state, "color": color}, holder.children[0].kind
 
     def size(self) -> Meaning:
         component, ref = self._pick(takes("size"))
@@ -168,7 +172,7 @@ class Draft:
     def input_type(self) -> Meaning:
         component, ref = self._pick(is_kind("input"))
         found = self._random.choice([word for word, name in kinds()["input"].words.items() if name == "type"])
-        slots = {"ref": ref, "type": found, "a": "an" if found[0] in "aeiou" else "a"}
+        slots = {"ref": ref, "type": found, "a": indefinite(found)}
         return f"set {component.id} {found}", slots, "input"
 
     def open_tab(self) -> Meaning:
@@ -178,20 +182,21 @@ class Draft:
 
     def check_did(self) -> Meaning:
         """To say that a task was done: "I called the landlord", "the tickets are booked"."""
-        boxes = [each for each in self._slots if is_open(each)]
-        box, slots = self._task(boxes)
+        box, slots = self._task(is_open)
         return f"set {box.id} on", slots, "checkbox"
 
     def uncheck_did(self) -> Meaning:
-        boxes = [each for each in self._slots if each.kind == "checkbox" and each.get("on")]
-        box, slots = self._task(boxes)
+        box, slots = self._task(is_ticked)
         return f"clear {box.id} on", slots, "checkbox"
 
-    def _task(self, boxes: list[Component]) -> tuple[Component, dict[str, str]]:
-        """One of some checkboxes whose text begins with a verb, and that text in other forms."""
-        found = [each for each in boxes if each.text.split()[0].casefold() in verbs() and " " in each.text]
-        labels = [says(each).casefold() for each in self._slots]
-        found = [each for each in found if labels.count(each.text.casefold()) == 1]
+    def _task(self, allowed: Condition) -> tuple[Component, dict[str, str]]:
+        """A checkbox whose text begins with a verb and is on no other component, and that text in other forms."""
+        labels = Counter(says(each).casefold() for each in self._slots)
+        found = [
+            each
+            for each in filter(allowed, self._slots)
+            if each.text.split()[0].casefold() in verbs() and " " in each.text and labels[each.text.casefold()] == 1
+        ]
         if not found:
             raise NothingToDoError
         box = self._random.choice(found)
@@ -256,7 +261,7 @@ class Draft:
         color = self._color() if kind in COLORED and self._random.random() < 0.3 else ""
         words = (input_type(text) if kind == "input" else "") + f" {color}" * bool(color)
         named = plain(f"{color} {noun}")
-        slots = {"noun": f"{'an' if named[0] in 'aeiou' else 'a'} {named}", "text": copied(text)}
+        slots = {"noun": f"{indefinite(named)} {named}", "text": copied(text)}
         return f"{kind}{words}: {capitalize(text)}", slots
 
     def add_part(self) -> Meaning:
@@ -314,12 +319,9 @@ class Draft:
         return program, {"ref": ref, "end": self._phrase(end)}, component.kind
 
     def move_to(self) -> Meaning:
-        first, ref = self._pick(lambda component: True)
-        siblings = holder_of(self._page, first).children
-        second, other = self._pick(lambda each: each is not first and any(each is one for one in siblings))
+        first, second, slots = self._pair(lambda component: True, alike=False, side_by_side=True)
         side = self._random.choice(("before", "after"))
-        slots = {"ref": ref, "other": other, "place": self._phrase(side)}
-        return f"move {first.id} {side} {second.id}", slots, first.kind
+        return f"move {first.id} {side} {second.id}", slots | {"place": self._phrase(side)}, first.kind
 
     def sort(self) -> Meaning:
         holder = self._only(is_kind("list"), min_children=2)
@@ -327,9 +329,9 @@ class Draft:
         return f"sort {holder.id} {way} name", {"way": self._phrase(way)}, "list"
 
     def sort_state(self) -> Meaning:
-        holder, target, state = self._entries()
-        sign, name = target[len(holder.id)], target[len(holder.id) + 1 :]
-        return f"sort {holder.id} {'down' if sign == '+' else 'up'} {name}", {"state": state}, holder.kind
+        holder, which, state = self._entries()
+        way = "down" if which.startswith("+") else "up"
+        return f"sort {holder.id} {way} {which[1:]}", {"state": state}, holder.kind
 
     def sort_column(self) -> Meaning:
         table = self._only(is_kind("table"), min_children=2)
@@ -372,7 +374,7 @@ class Draft:
         table = holder_of(self._page, record)
         if len(table.cells) < 2:
             raise NothingToDoError
-        name, value = random.choice(table.cells[1:]), draw_value(self._domain, self._random)
+        name, value = random.choice(table.cells[1:]), draw_value(self._domain, random)
         slots = {"ref": ref, "column": self._copied_name(name), "value": copied(value)}
         return f"cell {record.id} {name} | {value}", slots, "record"
 

@@ -23,8 +23,12 @@ def has(name: str) -> Condition:
     return lambda component: component.get(name) is not None
 
 
+def is_ticked(component: Component) -> bool:
+    return component.kind == "checkbox" and component.get("on") is not None
+
+
 def is_open(component: Component) -> bool:
-    return component.kind == "checkbox" and not component.get("on")
+    return component.kind == "checkbox" and not is_ticked(component)
 
 
 def is_checklist(component: Component) -> bool:
@@ -34,7 +38,7 @@ def is_checklist(component: Component) -> bool:
 ON_ONE: dict[str, tuple[str, Condition]] = {
     "delete": ("del {}", lambda component: component.kind not in ("row", "column", "tabs")),
     "check": ("set {} on", is_open),
-    "uncheck": ("clear {} on", lambda component: component.kind == "checkbox" and not is_open(component)),
+    "uncheck": ("clear {} on", is_ticked),
     "uncolor": ("clear {} color", has("color")),
     "hide": ("set {} hidden", lambda component: not component.get("hidden") and component.kind != "tab"),
     "show": ("clear {} hidden", has("hidden")),
@@ -43,7 +47,7 @@ ON_ONE: dict[str, tuple[str, Condition]] = {
     "disable": ("set {} disabled", takes("disabled")),
     "enable": ("clear {} disabled", has("disabled")),
     "require": ("set {} required", takes("required")),
-    "free": ("clear {} required", has("required")),
+    "unrequire": ("clear {} required", has("required")),
     "bold": ("set {} bold", takes("bold")),
     "unbold": ("clear {} bold", has("bold")),
     "unsize": ("clear {} size", has("size")),

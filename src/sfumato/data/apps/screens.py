@@ -23,7 +23,7 @@ from sfumato.data.apps.domains import (
     domains,
     draw_value,
 )
-from sfumato.data.apps.speech import copied, plain, templates, texts, word
+from sfumato.data.apps.speech import copied, indefinite, plain, templates, texts, word
 from sfumato.ui.tree import MAX_CELL
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -188,10 +188,9 @@ class _Draft:
     def _todo(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
-        if random.random() < _THINGS_SHARE:
-            names, named, filling = self._contents(self.domain.things, coin_thing, 2, 8, noun)
-        else:
-            names, named, filling = self._contents(self.domain.tasks, coin_task, 2, 10, noun)
+        of_things = random.random() < _THINGS_SHARE
+        known, coin = (self.domain.things, coin_thing) if of_things else (self.domain.tasks, coin_task)
+        names, named, filling = self._contents(known, coin, 2, len(known), noun)
         done: set[int] = set()
         wording = ""
         if named and random.random() < 0.15:
@@ -259,14 +258,11 @@ class _Draft:
         values = [["-"] * len(columns) for _ in names]
         if names and named and random.random() < 0.4:
             values = [[draw_value(self.domain, random) for _ in columns] for _ in names]
-            said = [
-                word(f"{copied(name)}[, | ]{', '.join(map(copied, row))}", random)
-                if len(row) == 1
-                else ", ".join(map(copied, (name, *row)))
-                for name, row in zip(names, values, strict=True)
-            ]
-            joint = ", " if len(columns) == 1 else "; "
-            rows = word("[: |, rows: |, with the rows |; rows |. Rows: ]", random) + joint.join(said)
+            said, between = list[str](), ", " if len(columns) == 1 else "; "
+            for name, row in zip(names, values, strict=True):
+                joint = random.choice((", ", " ")) if len(row) == 1 else ", "
+                said.append(joint.join(map(copied, (name, *row))))
+            rows = word("[: |, rows: |, with the rows |; rows |. Rows: ]", random) + between.join(said)
             return _table_lines(names, columns, values), {"filling": "", "columns": wording + rows}
         return _table_lines(names, columns, values), {"filling": filling, "columns": wording}
 
@@ -389,8 +385,8 @@ class _Draft:
             ]
             cells = "".join(f" | {capitalize(point)}" for point in points)
             at = word("[ with | of |: | showing ]", random) + enumerate_names(points, random)
-        if article == "a" and (adjective or noun)[0] in "aeiou":
-            article = "an"
+        if article == "a":
+            article = indefinite(adjective or noun)
         joints = {"text": (" saying ", " that says "), "header": (" saying ",), "button": (" that says ", " for ")}
         joint = random.choice((" ", " ", " called ", " labelled ", *joints.get(kind, (" for ", " of "))))
         line = " ".join([kind, *words]) + f": {capitalize(name)}{cells}"

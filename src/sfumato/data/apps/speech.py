@@ -52,6 +52,11 @@ def plain(sentence: str) -> str:
     return " ".join(sentence.replace("\x01", "").replace("\x02", "").split())
 
 
+def indefinite(text: str) -> str:
+    """The indefinite article before a text."""
+    return "an" if text[0] in "aeiou" else "a"
+
+
 def conjugate(verb: str) -> tuple[str, str]:
     """The past tense and the past participle of a verb."""
     if verb in texts()["past"]:

@@ -175,7 +175,7 @@ class Written(Task):
 
     fixed = True
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: _Interface) -> None:
         self._task = task
         self.name, self.kind = f"{task.name}_written", task.kind
 
@@ -183,7 +183,7 @@ class Written(Task):
     def _items(self) -> list[Item]:
         lines = resources.files("sfumato.data.apps").joinpath("written.jsonl").read_text("utf-8").splitlines()
         found = [Item(**json.loads(line), meta={"choices": ()}) for line in lines]
-        return [item for item in found if self.kind is not None and self.kind.matches(item.prompt)]
+        return [item for item in found if self._task.kind.matches(item.prompt)]
 
     def generate(self, seed: int) -> Item:
         """One of the items."""
