@@ -21,7 +21,7 @@ HELD_OUT_COMBINATIONS = {
 """Held-out combinations of an operation and a component kind."""
 _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
-    "missing": 1.5, "column": 2,
+    "missing": 0.7, "column": 2,
 }  # fmt: skip
 _TOGETHER = (
     "delete", "check", "uncheck", "hide", "show", "mark", "unmark", "disable", "require", "color", "uncolor", "rename",
