@@ -5,31 +5,34 @@
 
 several: functions of a held-out corpus with two or three wrong names, operators or literals, repaired in one pass with
 every edit above a threshold, or in several passes with the best edit of each; and how passes adapt to the number of
-bugs. doubts: how often the best edit of correct code is above a threshold, and of the same code with a planted bug; a
-part is a function, or code between functions.
+bugs. doubts: how often the best edit of correct code is above a threshold, and of the same code with a planted bug, in
+functions and the code between them; --out writes the probabilities that `sfumato mend --doubts` shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import difflib
 import itertools
 import operator
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.mend_planted import LENGTHS, changed, functions, lexemes_of, share
+import torch
+
+from benchmarks.mend_planted import changed, functions, share
 from sfumato.data.code import Corpus
 from sfumato.data.edits import EditNoiseConfig, corrupt
 from sfumato.evaluation.statistics import mcnemar
-from sfumato.mend.evidence import find_targets
+from sfumato.mend import doubts
 from sfumato.mend.files import find_sources, read_source
 from sfumato.mend.mender import load_mender
 from sfumato.mend.proposals import Gap, Proposer
-from sfumato.text.lexemes import BLANK, relative
+from sfumato.text.lexemes import BLANK
 from sfumato.text.patches import Patch
 
 MAX_PASSES = 8
@@ -39,6 +42,7 @@ CAPS = (1, 2, 4, 8)
 THRESHOLDS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)
 DOUBTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 MAX_PART = 248
+MIN_FITTED = 4.0
 NOISE = EditNoiseConfig(plausible=1, structural=0, uniform=0, clean=0, opened=0, spare=0)
 
 
@@ -178,40 +182,96 @@ def plant_one(clean: list[str], rng: random.Random) -> tuple[list[str], set[int]
     return [cell.seen for cell in cells[:-1]], positions
 
 
-def best_edit(proposer: Proposer, lexemes: list[str]) -> tuple[float, range]:
-    """Log-odds of the best edit, and the positions that it touches."""
-    score, edit = proposer.read(lexemes).proposals[0]
-    start, end = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
-    return score, range(start, max(end, start + 1))
+@dataclass(frozen=True)
+class File:
+    """Log-odds of the best edits of a file's functions, and of the same functions with planted mistakes."""
+
+    intact: list[float]
+    planted: list[tuple[float, bool]]
+    """With whether the edit is at a mistake."""
+
+    @property
+    def hits(self) -> list[float]:
+        """Log-odds of the edits that are at a mistake."""
+        return [score for score, is_right in self.planted if is_right]
 
 
-def run_doubts(folder: Path, proposer: Proposer, n: int, seed: int) -> None:
+def read_files(folder: Path, proposer: Proposer, n: int, seed: int) -> Iterator[File]:
+    """Read n files of a directory, drawn at random."""
     rng = random.Random(f"doubts {seed}")
-    intact: list[list[float]] = []
-    planted: list[tuple[float, bool]] = []
-    for path in find_sources([folder])[:n]:
-        text = read_source(path).text
-        scores: list[float] = []
-        for region in (each for target in find_targets({path: text}, length=MAX_PART) for each in target.regions):
-            clean = relative(lexemes_of(text)[region.start : region.end])
-            if len(clean) < LENGTHS.start:
-                continue
-            scores.append(best_edit(proposer, clean)[0])
+    paths = find_sources([folder])
+    for path in rng.sample(paths, min(n, len(paths))):
+        file = File([], [])
+        for _, clean in doubts.functions(read_source(path).text, MAX_PART):
+            file.intact.append(doubts.best_edit(proposer, clean)[0])
             seen, wrong = plant_one(clean, rng)
-            score, touched = best_edit(proposer, seen[:MAX_PART])
-            planted.append((score, not wrong.isdisjoint(touched)))
-        intact.append(scores)
-    parts = [score for scores in intact for score in scores]
-    print(f"{len(parts)} parts of {len(intact)} intact files; the same parts with plausible mistakes")
+            score, edit = doubts.best_edit(proposer, seen[:MAX_PART])
+            touched = range(edit.start, max(edit.end, edit.start + 1))
+            file.planted.append((score, not wrong.isdisjoint(touched)))
+        yield file
+
+
+def fit(files: Sequence[File]) -> doubts.Calibration:
+    """A logistic regression of hits against intact functions, over edits that are likely at all."""
+    intact = [score for file in files for score in file.intact]
+    hits = [score for file in files for score in file.hits]
+    pairs = [(score, 0.0) for score in intact if score > MIN_FITTED] + [(s, 1.0) for s in hits if s > MIN_FITTED]
+    scores_N, labels_N = torch.tensor(pairs, dtype=torch.float64).T
+    features_N2 = torch.stack((torch.ones_like(scores_N), scores_N), dim=1)
+    weights_2 = torch.zeros(2, dtype=torch.float64)
+    for _ in range(50):
+        fitted_N = (features_N2 @ weights_2).sigmoid()
+        curvature_22 = features_N2.T @ (features_N2 * (fitted_N * (1.0 - fitted_N))[:, None])
+        weights_2 += torch.linalg.solve(curvature_22, features_N2.T @ (labels_N - fitted_N))
+    intercept, slope = weights_2.tolist()
+    calibration = doubts.Calibration(intercept, slope, len(intact), [])
+    levels = []
+    for probability in doubts.PROBABILITIES:
+        flagged, found = (
+            sum(calibration.probability(score) >= probability for score in scores) / len(intact)
+            for scores in (intact, hits)
+        )
+        levels.append(doubts.Level(probability, round(flagged, 5), round(found, 4)))
+    return dataclasses.replace(calibration, intercept=round(intercept, 4), slope=round(slope, 4), levels=levels)
+
+
+def print_calibration(fitted: doubts.Calibration, files: Sequence[File]) -> None:
+    """Probabilities said, and shares that are mistakes if a share `PRIOR` of the functions has one."""
+    for low, high in itertools.pairwise([*doubts.PROBABILITIES, 1.0]):
+        weighted = [(score, doubts.PRIOR) for file in files for score in file.hits]
+        weighted += [(score, 0.0) for file in files for score in file.intact]
+        inside = [
+            (said, weight or 1.0 - doubts.PRIOR, weight > 0)
+            for score, weight in weighted
+            if low <= (said := fitted.probability(score)) < high
+        ]
+        if total := sum(weight for _, weight, _ in inside):
+            said = sum(said * weight for said, weight, _ in inside) / total
+            true = sum(weight for _, weight, is_mistake in inside if is_mistake) / total
+            alarms = sum(not is_mistake for *_, is_mistake in inside)
+            print(f"  {low:.0%} to {high:.0%}: said {said:.1%}, true {true:.1%} ({alarms} false alarms)")
+
+
+def run_doubts(folder: Path, proposer: Proposer, n: int, seed: int, out: Path | None) -> None:
+    files = list(read_files(folder, proposer, n, seed))
+    intact = [score for file in files for score in file.intact]
+    planted = [each for file in files for each in file.planted]
+    print(f"{len(intact)} functions of {len(files)} intact files; the same functions with plausible mistakes")
     for threshold in DOUBTS:
-        flagged = sum(score > threshold for score in parts)
-        files = sum(max(scores, default=threshold) > threshold for scores in intact)
+        flagged = sum(score > threshold for score in intact)
+        doubted = sum(max(file.intact, default=threshold) > threshold for file in files)
         hits = [is_right for score, is_right in planted if score > threshold]
         print(
-            f"  above {threshold:.0f} nats: intact parts {share(flagged, len(parts))},"
-            f" files {share(files, len(intact))};"
-            f" with mistakes {share(len(hits), len(parts))}, at a mistake {share(sum(hits), len(parts))}"
+            f"  above {threshold:.0f} nats: intact functions {share(flagged, len(intact))},"
+            f" files {share(doubted, len(files))};"
+            f" with mistakes {share(len(hits), len(intact))}, at a mistake {share(sum(hits), len(intact))}"
         )
+    print("probabilities fitted on half of the files, on the other half:")
+    print_calibration(fit(files[::2]), files[1::2])
+    calibration = fit(files)
+    print(calibration)
+    if out is not None:
+        calibration.save(out)
 
 
 def main() -> None:
@@ -221,10 +281,11 @@ def main() -> None:
     parser.add_argument("--model", default="mend")
     parser.add_argument("--n", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="directory of the model, for its doubts.json")
     options = parser.parse_args()
     proposer = load_mender(options.model).proposer
     if options.what == "doubts":
-        run_doubts(options.source, proposer, options.n, options.seed)
+        run_doubts(options.source, proposer, options.n, options.seed, options.out)
     else:
         run_several(Corpus(options.source), proposer, options.n, options.seed)
 

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import sfumato.checkpoints.registry
 import sfumato.mend.mender
 from scripted import scripted_mender
 from sfumato.cli.app import app
+from sfumato.mend.doubts import Calibration, Level
 
 BROKEN, REPAIRED = "def f(a:  # of one\r\n    return a\r\n", "def f(a):  # of one\r\n    return a\r\n"
 WRONG = "def add(a, b):\n    return a - b\n"
@@ -151,3 +153,63 @@ def test_invalid_options_are_refused(
     done = mend(*arguments)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+CALIBRATION = Calibration(0.0, 1.0, 5000, [Level(0.05, 0.02, 0.5), Level(0.5, 0.001, 0.25)])
+LONG = "def f(a, b):\n    # of both\n    c = [a, b, a, b, a, b]\n    return (a - b, c)\n"
+
+
+@pytest.fixture
+def calibrated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    CALIBRATION.save(tmp_path)
+    monkeypatch.setattr(sfumato.checkpoints.registry, "find_model", lambda name: tmp_path)
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    return sources
+
+
+def propose(monkeypatch: pytest.MonkeyPatch, *script: Any) -> None:
+    monkeypatch.setattr(sfumato.mend.mender, "load_mender", lambda name: scripted_mender(*script))
+
+
+def test_doubts_are_listed_and_nothing_is_written(calibrated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    propose(monkeypatch, ("-", True, ("+",), 5.0), ("<", True, ("<=",), 9.0), ("*", True, ("/",), 1.0))
+    (calibrated / "a.py").write_text(LONG)
+    (calibrated / "b.py").write_text(LONG.replace("-", "<"))
+    (calibrated / "c.py").write_text(LONG.replace("-", "*"))
+    (calibrated / "d.py").write_text("x = = 1\n")
+    done = mend(calibrated, "--doubts")
+    assert done.stdout.splitlines() == [
+        f"{calibrated}/b.py:4: 99%",
+        "-    return (a < b, c)",
+        "+    return (a <= b, c)",
+        f"{calibrated}/a.py:4: 60%",
+        "-    return (a - b, c)",
+        "+    return (a + b, c)",
+    ]
+    assert "d.py does not parse" in done.stderr
+    assert "4 files · 2 doubts · nothing verified, nothing written" in done.stderr
+    assert "of 5,000 measured" in done.stderr
+    assert "50% and more · 0.1% of correct ones doubted · 25% of mistakes found" in done.stderr
+    assert (done.exit_code, (calibrated / "a.py").read_text()) == (0, LONG)
+    found = json.loads(mend(calibrated, "--doubts", "--json").stdout)
+    assert [(each["line"], each["probability"]) for each in found["doubts"]] == [(4, 0.988), (4, 0.6)]
+    assert found["measured"][1] == {"probability": 0.5, "false_alarms": 0.001, "found": 0.25}
+
+
+def test_missing_code_is_doubted_where_it_would_be(calibrated: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    propose(monkeypatch, ("=", True, ("return",), 9.0))
+    (calibrated / "a.py").write_text(LONG)
+    assert mend(calibrated, "--doubts").stdout == ""  # The edit does not parse.
+    propose(monkeypatch, ("]", False, ("+", "a"), 9.0))
+    assert mend(calibrated, "--doubts").stdout.splitlines()[-1] == "+    c = [a, b, a, b, a, b + a]"
+
+
+def test_doubts_that_were_not_measured_are_refused(calibrated: Path) -> None:
+    (calibrated / "a.py").write_text(LONG)
+    done = mend(calibrated, "--doubts", "--test", TEST)
+    assert "--doubts verifies and writes nothing; allowed: without --test and --yes" in done.stderr
+    (calibrated.parent / "doubts.json").write_text("{}")
+    assert "doubts.json is not a calibration" in mend(calibrated, "--doubts").stderr
+    (calibrated.parent / "doubts.json").unlink()
+    assert "the doubts of this model have not been measured" in mend(calibrated, "--doubts").stderr

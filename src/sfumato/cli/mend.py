@@ -38,6 +38,10 @@ def mend(
         str,
         typer.Option(metavar="RUNS|SECONDS", help="Limit on the search: test runs, e.g. 50, or seconds, e.g. 120s."),
     ] = "50",
+    doubts: Annotated[
+        bool,
+        typer.Option("--doubts", help="List likely mistakes, unverified, with their probabilities; write nothing."),
+    ] = False,
     project: Annotated[
         Path | None,
         typer.Option(help="Directory to run the tests in; default: the nearest with a pyproject.toml or similar."),
@@ -52,6 +56,7 @@ def mend(
 
     Edits are tried in a copy of the project, without network, likeliest first, until the tests pass. Only verified
     edits are written, and only if you agree. The exit code is 1 if anything remains broken.
+    With --doubts nothing is verified, and the exit code is 0.
     """
     from sfumato.checkpoints.registry import find_model
     from sfumato.mend.files import find_sources, read_source
@@ -60,6 +65,8 @@ def mend(
     find_model(model)
     if function is not None and test is None:
         raise RequestError("--function needs --test: without tests only syntax errors are repaired")
+    if doubts and (test is not None or yes):
+        raise RequestError("--doubts verifies and writes nothing; allowed: without --test and --yes")
     config = _search_config(budget)
     found = find_sources(paths)
     if not found:
@@ -73,6 +80,9 @@ def mend(
             if path in named:
                 raise
             skipped.append(str(error))
+    if doubts:
+        _show_doubts(files, skipped, model, as_json=as_json)
+        return
     if test is None:
         results = _mend_syntax(files, model)
     else:
@@ -97,6 +107,48 @@ def mend(
         raise typer.Exit(1 if left else 0)
     write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
     raise typer.Exit(1 if left else 0)
+
+
+def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_json: bool) -> None:
+    """Print what the model doubts, likeliest first, and how often it is wrong."""
+    from sfumato.checkpoints.registry import find_model
+    from sfumato.mend.doubts import PRIOR, load_calibration
+    from sfumato.mend.mender import load_mender
+    from sfumato.mend.parsing import error_line
+
+    calibration, mender, found = load_calibration(find_model(model)), load_mender(model), []
+    with progress("reading", len(files)) as report:
+        for number, file in enumerate(files):
+            found += [(file, doubt) for doubt in mender.doubts(file.text, calibration)]
+            report(number + 1, len(files))
+    found.sort(key=lambda pair: -pair[1].probability)
+    skipped = skipped + [f"{file.path} does not parse" for file in files if error_line(file.text) is not None]
+    if as_json:
+        listed = [
+            {
+                "path": str(file.path),
+                "line": doubt.line,
+                "probability": round(doubt.probability, 3),
+                "diff": "\n".join(difference(file.path, file.text, doubt.text)),
+            }
+            for file, doubt in found
+        ]
+        levels = [level._asdict() for level in calibration.levels]
+        typer.echo(
+            json.dumps({"files": len(files), "doubts": listed, "prior": PRIOR, "measured": levels, "skipped": skipped})
+        )
+        return
+    for file, doubt in found:
+        typer.echo(f"{file.path}:{doubt.line}: {doubt.probability:.0%}")
+        show_difference(file.path, file.text, doubt.text, only_changes=True)
+    for line in skipped:
+        typer.echo(line, err=True)
+    print_figures(count(len(files), "file"), count(len(found), "doubt"), "nothing verified, nothing written")
+    if found:
+        print_figures(f"if one function in {1 / PRIOR:.0f} has a mistake; of {calibration.num_functions:,} measured:")
+        for level in calibration.levels:
+            alarms, hits = f"{level.false_alarms:.1%} of correct ones doubted", f"{level.found:.0%} of mistakes found"
+            print_figures(f"{level.probability:.0%} and more", alarms, hits)
 
 
 def _mend_syntax(files: list[SourceFile], model: str) -> list[tuple[SourceFile, Mended]]:

@@ -78,14 +78,16 @@ def print_figures(*parts: str) -> None:
     Console(stderr=True, highlight=False).print(line, style="dim", markup=False, soft_wrap=not sys.stderr.isatty())
 
 
-def show_difference(file: Path, before: str, after: str, *, err: bool = False) -> None:
+def show_difference(file: Path, before: str, after: str, *, err: bool = False, only_changes: bool = False) -> None:
     """Print a unified diff, in colour if the terminal has it.
 
     Args:
         err: to stderr, because it is not the result.
+        only_changes: without the head and the lines around.
     """
     console = Console(stderr=err, highlight=False, markup=False, emoji=False)
-    for line in difference(file, before, after):
+    lines = difference(file, before, after)
+    for line in [each for each in lines[2:] if each[:1] in "+-"] if only_changes else lines:
         text = Text(line.translate(CONTROLS), _DIFFERENCE_STYLES.get(line[:1], ""))
         console.print(text, soft_wrap=True)
 

@@ -52,7 +52,12 @@ def gather(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, byte
 
 
 def find_targets(
-    sources: Mapping[Path, str], evidence: Evidence | None = None, *, function: str | None = None, length: int = 255
+    sources: Mapping[Path, str],
+    evidence: Evidence | None = None,
+    *,
+    function: str | None = None,
+    length: int = 255,
+    max_regions: int = MAX_REGIONS,
 ) -> list[Target]:
     """What may be edited: executed functions, those of the traceback first.
 
@@ -61,6 +66,7 @@ def find_targets(
         evidence: without any, or if it names no line, every function may be edited.
         function: name of the only function to edit, with its class if needed.
         length: maximum lexemes that a model reads at once.
+        max_regions: maximum ranges, over all files.
     """
     found: list[tuple[str, Region]] = []
     lines_of: dict[str, frozenset[int] | None] = {}
@@ -87,7 +93,7 @@ def find_targets(
                 prior = RAISED_IN
             start, end = bisect.bisect_left(numbers, first), bisect.bisect_right(numbers, last)
             found += [(str(path), Region(*bounds, prior)) for bounds in _windows(lexemes, start, end, length)]
-    chosen = sorted(found, key=lambda each: -each[1].prior)[:MAX_REGIONS]
+    chosen = sorted(found, key=lambda each: -each[1].prior)[:max_regions]
     targets = []
     for name, lines in lines_of.items():
         if regions := [region for owner, region in chosen if owner == name]:

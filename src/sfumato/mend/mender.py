@@ -13,6 +13,7 @@ from typing import Literal
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.checkpoints.registry import find_model
 from sfumato.errors import CheckpointError, RequestError
+from sfumato.mend.doubts import Calibration, Doubt, find_doubts
 from sfumato.mend.evidence import find_targets, gather
 from sfumato.mend.files import SourceFile, why_not
 from sfumato.mend.parsing import Meaning, error_line, parse
@@ -105,6 +106,10 @@ class Mender:
         if repair is None:
             return Mended(source, num_runs=search.num_runs, reason=_gave_up(targets, search, function))
         return Mended(repair.source, "caller", edits + repair.num_edits, repair.num_runs, repair.score)
+
+    def doubts(self, source: str, calibration: Calibration) -> list[Doubt]:
+        """Likely mistakes in a text that parses, which nothing has verified: at most one per function."""
+        return find_doubts(self.proposer, source, calibration, self._length)
 
     def mend_project(
         self,
