@@ -42,7 +42,9 @@ CAPS = (1, 2, 4, 8)
 THRESHOLDS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0)
 DOUBTS = (0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 MAX_PART = 248
-MIN_FITTED = 4.0
+MAX_PER_FILE = 8
+MIN_FITTED = 6.0
+"""Log-odds from which the fit is linear: below, false alarms are far commoner."""
 NOISE = EditNoiseConfig(plausible=1, structural=0, uniform=0, clean=0, opened=0, spare=0)
 
 
@@ -202,7 +204,9 @@ def read_files(folder: Path, proposer: Proposer, n: int, seed: int) -> Iterator[
     paths = find_sources([folder])
     for path in rng.sample(paths, min(n, len(paths))):
         file = File([], [])
-        for _, clean in doubts.functions(read_source(path).text, MAX_PART):
+        found = list(doubts.functions(read_source(path).text, MAX_PART))
+        # A few generated files would otherwise decide.
+        for _, clean in rng.sample(found, min(MAX_PER_FILE, len(found))):
             file.intact.append(doubts.best_edit(proposer, clean)[0])
             seen, wrong = plant_one(clean, rng)
             score, edit = doubts.best_edit(proposer, seen[:MAX_PART])
@@ -235,21 +239,22 @@ def fit(files: Sequence[File]) -> doubts.Calibration:
     return dataclasses.replace(calibration, intercept=round(intercept, 4), slope=round(slope, 4), levels=levels)
 
 
-def print_calibration(fitted: doubts.Calibration, files: Sequence[File]) -> None:
-    """Probabilities said, and shares that are mistakes if a share `PRIOR` of the functions has one."""
+def print_calibration(files: Sequence[File]) -> None:
+    """Probabilities fitted on each half of the files, for the other half, and the shares that are mistakes if a share
+    `PRIOR` of the functions has one."""
+    said: list[tuple[float, float, bool]] = []
+    for fitted, tested in ((files[::2], files[1::2]), (files[1::2], files[::2])):
+        calibration = fit(fitted)
+        for file in tested:
+            said += [(calibration.probability(score), doubts.PRIOR, True) for score in file.hits]
+            said += [(calibration.probability(score), 1.0 - doubts.PRIOR, False) for score in file.intact]
     for low, high in itertools.pairwise([*doubts.PROBABILITIES, 1.0]):
-        weighted = [(score, doubts.PRIOR) for file in files for score in file.hits]
-        weighted += [(score, 0.0) for file in files for score in file.intact]
-        inside = [
-            (said, weight or 1.0 - doubts.PRIOR, weight > 0)
-            for score, weight in weighted
-            if low <= (said := fitted.probability(score)) < high
-        ]
-        if total := sum(weight for _, weight, _ in inside):
-            said = sum(said * weight for said, weight, _ in inside) / total
-            true = sum(weight for _, weight, is_mistake in inside if is_mistake) / total
-            alarms = sum(not is_mistake for *_, is_mistake in inside)
-            print(f"  {low:.0%} to {high:.0%}: said {said:.1%}, true {true:.1%} ({alarms} false alarms)")
+        inside = [each for each in said if low <= each[0] < high]
+        total = sum(weight for _, weight, _ in inside)
+        mean = sum(probability * weight for probability, weight, _ in inside) / total
+        true = sum(weight for _, weight, is_mistake in inside if is_mistake) / total
+        alarms = sum(not is_mistake for *_, is_mistake in inside)
+        print(f"  {low:.0%} to {high:.0%}: said {mean:.1%}, true {true:.1%} ({alarms} false alarms)")
 
 
 def run_doubts(folder: Path, proposer: Proposer, n: int, seed: int, out: Path | None) -> None:
@@ -267,7 +272,7 @@ def run_doubts(folder: Path, proposer: Proposer, n: int, seed: int, out: Path | 
             f" with mistakes {share(len(hits), len(intact))}, at a mistake {share(sum(hits), len(intact))}"
         )
     print("probabilities fitted on half of the files, on the other half:")
-    print_calibration(fit(files[::2]), files[1::2])
+    print_calibration(files)
     calibration = fit(files)
     print(calibration)
     if out is not None:

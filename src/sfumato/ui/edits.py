@@ -3,7 +3,7 @@
     set d red                   a property; `clear d color` gives it its default back
     text d: Save all            what a slot says; `cell r Price | 12` that of a record under a column
     add last c checkbox: Milk   a new component: first or last in a slot, before or after one
-    del d,f                     `del c+on`: those in c that are on; `c-on`: that are not; `c*`: all; `t[State|open]`
+    del d,f                     `del c+on`: those in c that are on; `c-on`: that are not; `c*`: all; `t[State | open]`
     move d first c              swap d e, copy d
     sort c up name              by text, by a property, or a table by a column
     only c-on                   hides all others in c

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from sfumato.data.apps.domains import Domain
+from sfumato.data.apps.domains import Domain, capitalize, coin_thing
 from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.references import holder_of, refer
 from sfumato.data.apps.screens import draw_domain, draw_screen
@@ -21,7 +21,7 @@ HELD_OUT_COMBINATIONS = {
 """Held-out combinations of an operation and a component kind."""
 _WEIGHTS = {
     "delete": 3, "check": 3, "color": 3, "rename": 3, "add": 3, "add_part": 3, "cell": 2, "theme": 2, "sort": 2,
-    "missing": 0.7, "column": 2,
+    "missing": 0.7, "column": 2, "add_to": 2, "move_section": 2, "flag": 2,
 }  # fmt: skip
 _TOGETHER = (
     "delete", "check", "uncheck", "hide", "show", "mark", "unmark", "disable", "require", "color", "uncolor", "rename",
@@ -45,6 +45,11 @@ _TITLED_SHARE = 0.15
 """Share of pages whose title is their own text rather than a header's."""
 _FILLED_SHARE = 0.5
 """Share of tabs and cards that contain something."""
+_FLAGGED_SHARE = 0.4
+"""Share of tables with a column of yes and no."""
+_NAMED_LIST_SHARE = 0.25
+_IT_SHARE = 0.3
+"""Share of sentences with several commands of which the second is about the same component, called "it"."""
 _MAX_LINES = 16
 _MAX_TOGETHER = 6
 _MAX_REFERENCES = 8
@@ -64,14 +69,19 @@ class Command:
 
 
 def _fill_table(page: Component, domain: Domain, random: Random) -> Component:
-    """Fill empty cells with values, some of them the domain's states."""
+    """Fill empty cells with values, some of them the domain's states, or yes and no."""
+    flags: list[str] = list(texts()["flags"])
+    for table in [each for each in page.walk() if each.kind == "table"]:
+        if len(table.cells) > 1 and random.random() < _FLAGGED_SHARE:
+            page = execute(page, f"head {table.id} {random.choice(table.cells[1:])} | {random.choice(flags)}")
     for record in [each for each in page.walk() if each.kind == "record"]:
         table = holder_of(page, record)
         for column in table.cells[1:]:
             index = table.cells.index(column)
             stated = column == domain.state or index % 2 == 0
             value = random.choice(domain.states) if stated else str(random.randint(1, 120))
-            if random.random() < 0.9:
+            if column in flags or random.random() < 0.9:
+                value = random.choice(("yes", "no")) if column in flags else value
                 page = execute(page, f"cell {record.id} {column} | {value}")
     return page
 
@@ -92,7 +102,8 @@ def _draw_lines(random: Random, domain: Domain, *, unseen_domain: bool) -> list[
         lines += draw(3)[1:]
     found = list[str]()
     for line in lines:
-        found.append(line)
+        is_named = line.endswith(" list") and random.random() < _NAMED_LIST_SHARE
+        found.append(line + f": {capitalize(coin_thing(random))}" * is_named)
         if re.match("  (tab|card)", line) and random.random() < _FILLED_SHARE:
             inside = draw(2)[2:][: random.randint(1, 4)]
             if not re.search("^ *(row|tabs|tab|card)", "\n".join(inside), re.MULTILINE):
@@ -145,12 +156,17 @@ def draw_commands(random: Random) -> Command:
         page = draw_page(random, domain, unseen_domain=False)
         within = {component.id: {each.id for each in component.walk()} for component in page.walk()}
         num_wanted, found, used = random.randint(2, _MAX_TOGETHER), list[Command](), set[str]()
+        with_it = random.random() < _IT_SHARE
         for intent in random.choices(_TOGETHER, k=_MAX_TRIES):
-            command = _command(random, page, domain, intent, unseen_wording=False)
+            it = found[0].program.split()[1].rstrip(":") if with_it and len(found) == 1 else ""
+            command = _command(random, page, domain, intent, unseen_wording=False, it=it)
             if command is None or command.combination:
                 continue
-            touched = within[command.program.split()[1].rstrip(":")]
-            if touched & used:
+            named = command.program.split()[1].rstrip(":").split(",")
+            touched = set().union(*(within[each] for each in named))
+            if it and (found[0].intent in ("delete", "copy") or intent in ("delete", found[0].intent)):
+                continue
+            if touched & used and not it:
                 continue
             used |= touched
             found.append(command)
@@ -192,10 +208,12 @@ def draw_command_about(page: Component, domain: Domain, random: Random, *, unsee
             return command
 
 
-def _command(random: Random, page: Component, domain: Domain, intent: str, unseen_wording: bool) -> Command | None:
+def _command(
+    random: Random, page: Component, domain: Domain, intent: str, unseen_wording: bool, it: str = ""
+) -> Command | None:
     """A command of an intent; None where the page has nothing to do that to."""
     try:
-        program, slots, kind = Draft(random, page, domain)(intent)
+        program, slots, kind = Draft(random, page, domain, it)(intent)
         changed = execute(page, program) != page
     except RequestError:
         return None

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from random import Random
 
-from sfumato.data.apps.domains import Domain, capitalize, coin_name, coin_task, coin_thing, draw_value, verbs
-from sfumato.data.apps.intents import (
-    ON_CELL,
-    ON_HOLDER,
-    ON_ONE,
-    ON_STATE,
-    ON_TWO,
-    Condition,
-    is_kind,
-    is_open,
-    is_ticked,
-    takes,
-)
-from sfumato.data.apps.references import ENTRIES, holder_of, nouns, refer, says
-from sfumato.data.apps.screens import COLORED, COLORS, enumerate_names, input_type
-from sfumato.data.apps.speech import conjugate, copied, indefinite, plain, texts
-from sfumato.errors import RequestError
+from sfumato.data.apps.domains import capitalize, coin_name, draw_value
+from sfumato.data.apps.intents import ON_CELL, ON_HOLDER, ON_ONE, ON_STATE, ON_TWO, is_kind, is_open, is_ticked, takes
+from sfumato.data.apps.picks import NothingToDoError, Picker
+from sfumato.data.apps.references import ENTRIES, holder_of, nouns
+from sfumato.data.apps.screens import COLORED, enumerate_names, input_type
+from sfumato.data.apps.speech import copied, indefinite, plain, texts
 from sfumato.ui import Component
 from sfumato.ui.tree import kinds
 
-_MAX_TRIES = 60
 _PARTS = ("button", "input", "text", "checkbox", "header", "progress", "slider", "badge", "image", "chart", "select")
 # A program, the words that fill its templates, and the component kind.
 Meaning = tuple[str, dict[str, str], str]
 
 
-class NothingToDoError(RequestError):
-    """The page has nothing that an intent could apply to."""
-
-
-class Draft:
-    """A command under construction, with a method for each intent that is in no table above."""
-
-    def __init__(self, random: Random, page: Component, domain: Domain) -> None:
-        self._random, self._page, self._domain = random, page, domain
-        self._slots = list(page.walk())[1:]
+class Draft(Picker):
+    """A command under construction, with a method for each intent that is in no table."""
 
     def __call__(self, intent: str) -> Meaning:
         """A program for an intent, one of the commands in texts.toml.
@@ -50,8 +29,8 @@ class Draft:
         """
         if intent in ON_ONE:
             program, allowed = ON_ONE[intent]
-            component, ref = self._pick(allowed)
-            return program.format(component.id), {"ref": ref}, component.kind
+            ids, ref, kind = self._pick_some(allowed)
+            return program.format(ids), {"ref": ref}, kind
         if intent in ON_TWO:
             program, allowed = ON_TWO[intent]
             first, second, slots = self._pair(allowed, side_by_side=intent == "swap")
@@ -69,83 +48,10 @@ class Draft:
         meaning: Meaning = getattr(self, intent)()
         return meaning
 
-    def _pick(self, allowed: Condition) -> tuple[Component, str]:
-        """A component that can be named, with its name."""
-        found = [component for component in self._slots if allowed(component)]
-        self._random.shuffle(found)
-        for component in found:
-            phrase = refer(self._page, component, self._random)
-            if phrase is not None:
-                return component, phrase
-        raise NothingToDoError
-
-    def _pair(
-        self, allowed: Condition, *, alike: bool = True, side_by_side: bool = False
-    ) -> tuple[Component, Component, dict[str, str]]:
-        """Two components with their names: of one kind, if alike, and of one parent, if side by side."""
-        first, ref = self._pick(allowed)
-        holder = holder_of(self._page, first)
-
-        def fits(each: Component) -> bool:
-            if (alike and each.kind != first.kind) or (side_by_side and holder_of(self._page, each) is not holder):
-                return False
-            return each is not first and allowed(each)
-
-        second, other = self._pick(fits)
-        return first, second, {"ref": ref, "other": other}
-
-    def _only(self, allowed: Condition, min_children: int = 1) -> Component:
-        """The only such component with enough children."""
-        found = [component for component in self._slots if allowed(component)]
-        if len(found) != 1 or len(found[0].children) < min_children:
-            raise NothingToDoError
-        return found[0]
-
-    def _phrase(self, name: str) -> str:
-        phrases: list[str] = texts()["phrases"][name]
-        return self._random.choice(phrases)
-
-    def _color(self) -> str:
-        return self._random.choice(COLORS)
-
-    def _copied_name(self, name: str) -> str:
-        return copied(name.lower() if self._random.random() < 0.6 else name)
-
-    def _new_text(self, kind: str) -> str:
-        random = self._random
-        is_task = kind == "checkbox" and random.random() < 0.7
-        of_domain, coin = (self._domain.tasks, coin_task) if is_task else (self._domain.things, coin_thing)
-        known = {says(component).casefold() for component in self._slots}
-        for _ in range(_MAX_TRIES):
-            text = random.choice(of_domain) if random.random() < 0.4 else coin(random)
-            if text.casefold() not in known:
-                return text
-        raise NothingToDoError
-
-    def _entries(self) -> tuple[Component, str, str]:
-        """A list or table, a condition ("+on") of entries that are ticked or marked, or are not, and their name."""
-        holder = self._only(is_kind("list", "table"))
-        sign, name = self._random.choice("+-"), self._random.choice(("on", "on", "marked"))
-        having = [child.get(name) is not None for child in holder.children]
-        able = all(name in kinds()[child.kind].properties for child in holder.children)
-        if not able or (sign == "+") not in having or (name == "marked" and not any(having)):
-            raise NothingToDoError
-        return holder, sign + name, self._phrase(sign + name)
-
-    def _records(self) -> tuple[str, dict[str, str]]:
-        """A selector of records by a cell, and what is said of them."""
-        table = self._only(is_kind("table"), min_children=2)
-        index = self._random.randrange(1, len(table.cells)) if len(table.cells) > 1 else 0
-        cell = self._random.choice(table.children).cells[index]
-        if cell == "-":
-            raise NothingToDoError
-        column = table.cells[index]
-        return f"{table.id}[{column} | {cell}]", {"column": self._copied_name(column), "cell": copied(cell)}
-
     def color(self) -> Meaning:
-        component, ref = self._pick(is_kind(*COLORED, "item"))
+        ids, ref, kind = self._pick_some(is_kind(*COLORED, "item"))
         color = self._color()
-        return f"set {component.id} {color}", {"ref": ref, "color": color}, component.kind
+        return f"set {ids} {color}", {"ref": ref, "color": color}, kind
 
     def color_state(self) -> Meaning:
         holder, which, state = self._entries()
@@ -188,26 +94,6 @@ class Draft:
     def uncheck_did(self) -> Meaning:
         box, slots = self._task(is_ticked)
         return f"clear {box.id} on", slots, "checkbox"
-
-    def _task(self, allowed: Condition) -> tuple[Component, dict[str, str]]:
-        """A checkbox whose text begins with a verb and is on no other component, and that text in other forms."""
-        labels = Counter(says(each).casefold() for each in self._slots)
-        found = [
-            each
-            for each in filter(allowed, self._slots)
-            if each.text.split()[0].casefold() in verbs() and " " in each.text and labels[each.text.casefold()] == 1
-        ]
-        if not found:
-            raise NothingToDoError
-        box = self._random.choice(found)
-        verb, _, rest = box.text.partition(" ")
-        verb = verb.casefold()
-        if rest.split()[0] not in ("the", "a", "my", "some", "every", "two") and self._random.random() < 0.5:
-            rest = f"the {rest}"
-        past, participle = conjugate(verb)
-        words = {"base": f"{verb} {rest}", "did": f"{past} {rest}", "object": rest, "participle": participle}
-        slots = {name: copied(text) for name, text in words.items()}
-        return box, slots | {"is": "are" if rest.endswith("s") else "is"}
 
     def value(self) -> Meaning:
         component, ref = self._pick(takes("value"))
@@ -285,21 +171,33 @@ class Draft:
         return f"add {side} {beside.id} {line}", slots | {"place": self._phrase(side), "ref": ref}, kind
 
     def add_to(self) -> Meaning:
-        """To add to one of several lists, named by its tab or by the header above it."""
-        found = []
-        for each in self._slots:
-            holder = holder_of(self._page, each)
-            above = holder.children[: holder.children.index(each)][-1:]
-            names = [one.text for one in (holder, *above) if one.kind in ("tab", "header", "card")]
-            if each.kind == "list" and each.children and names:
-                found.append((each, names[0]))
-        if len({name for _, name in found}) < max(2, len(found)):
-            raise NothingToDoError
-        holder, name = self._random.choice(found)
+        """To add to one of several lists."""
+        holder, name = self._random.choice(self._sections())
         kind = holder.children[0].kind
         text = self._new_text(kind)
         slots = {"text": copied(text), "section": self._copied_name(name)}
         return f"add last {holder.id} {kind}: {capitalize(text)}", slots, kind
+
+    def move_section(self) -> Meaning:
+        """To move an entry to another list."""
+        holder, name = self._random.choice(self._sections())
+        entry, ref = self._pick(lambda each: each.kind == holder.children[0].kind and each not in holder.children)
+        slots = {"ref": ref, "section": self._copied_name(name)}
+        return f"move {entry.id} last {holder.id}", slots, entry.kind
+
+    def flag(self) -> Meaning:
+        """To say that something of a record holds, or not: "Tom has paid"."""
+        table, column, told, value = self._flag()
+        record, ref = self._pick(lambda each: each in table.children and each.cells[table.cells.index(column)] != value)
+        return f"cell {record.id} {column} | {value}", {"ref": ref, "flag": told}, "record"
+
+    def only_flag(self) -> Meaning:
+        table, column, told, value = self._flag()
+        return f"only {table.id}[{column} | {value}]", {"flag": told}, "table"
+
+    def delete_flag(self) -> Meaning:
+        table, column, told, value = self._flag()
+        return f"del {table.id}[{column} | {value}]", {"flag": told}, "table"
 
     def add_row(self) -> Meaning:
         table = self._only(is_kind("table"))

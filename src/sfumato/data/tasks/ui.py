@@ -14,6 +14,7 @@ from random import Random
 from typing import Literal, TypeVar, get_args
 
 from sfumato.data.apps.commands import Command, draw_command, draw_commands, draw_references
+from sfumato.data.apps.examples import draw_edit_example, draw_screen_example
 from sfumato.data.apps.screens import Screen as DrawnScreen
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import distort
@@ -141,6 +142,37 @@ class SeveralEdits(Edit):
         return draw_commands(random)
 
 
+class ScreenExamples(Screen):
+    """Screens that were written by hand, varied; for training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = f"{self.kind.name}_examples"
+
+    def generate(self, seed: int) -> Item:
+        """A variation of an example."""
+        random = Random(seed)
+        example = draw_screen_example(random)
+        return Item(
+            prompt=f"screen: {distort(example.sentence, random)}", response=example.response, meta={"choices": ()}
+        )
+
+
+class EditExamples(Edit):
+    """Commands that were written by hand, varied; for training."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = f"{self.kind.name}_examples"
+
+    def generate(self, seed: int) -> Item:
+        """A variation of an example."""
+        random = Random(seed)
+        example = draw_edit_example(random)
+        prompt = example.page + MARK + distort(example.sentence, random)
+        return Item(prompt=prompt, response=example.response, meta={})
+
+
 class Find(Task):
     """Name the components that some phrases refer to.
 
@@ -197,6 +229,8 @@ class Written(Task):
 def ui_tasks() -> Iterator[Task]:
     """All tasks, with the held-out variants of screens and edits."""
     yield SeveralEdits()
+    yield ScreenExamples()
+    yield EditExamples()
     yield Find()
     for unseen in get_args(Unseen):
         yield Screen(unseen)

@@ -1,0 +1,143 @@
+"""Examples that were written by hand, and variations of them with other labels.
+
+examples.txt has blocks with a blank line between them: a screen with commands and their programs, or a first sentence
+with its screen.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from random import Random
+
+from sfumato.data.apps.domains import capitalize, coin_name, coin_task, coin_thing, verbs
+from sfumato.data.apps.speech import copied
+from sfumato.errors import RequestError
+from sfumato.ui import execute, is_refusal, parse
+
+SCREEN = "screen: "
+_RENAMED_SHARE = 0.4
+"""Share of labels that are replaced, of those that can be."""
+_THEMED_SHARE = 0.2
+_JOINED_SHARE = 0.1
+"""Share of commands to which another about the same screen is added."""
+_FIELD = r"(?m)(?:(?<=: )|(?<=\| )){}(?=$| \|)"
+_LABEL = re.compile(r"(?m)^ *(?:[a-z]{1,2} |add .*?)?(?!table|chart|select)[a-z]+\b[^:|\n]*: ([^|\n]+?)(?= \||$)")
+"""What a component of any kind but these says; of a record, the first cell."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence, and what is written for it."""
+
+    page: str
+    """The screen it is about, with ids; empty for a first sentence."""
+    sentence: str
+    """Varied ones have the marks of `speech.copied`."""
+    response: str
+
+
+@cache
+def edits() -> tuple[tuple[Example, ...], ...]:
+    """Commands with their programs, by screen."""
+    found = []
+    for block in _blocks():
+        page, *commands = block.split("\n> ")
+        if not block.startswith(SCREEN):
+            found.append(tuple(Example(page, *command.split("\n", 1)) for command in commands))
+    return tuple(found)
+
+
+@cache
+def screens() -> tuple[Example, ...]:
+    """First sentences with their screens."""
+    return tuple(
+        Example("", *each.removeprefix(SCREEN).split("\n", 1)) for each in _blocks() if each.startswith(SCREEN)
+    )
+
+
+def _blocks() -> list[str]:
+    return resources.files(__package__).joinpath("examples.txt").read_text("utf-8").strip().split("\n\n")
+
+
+def draw_screen_example(random: Random) -> Example:
+    """A variation of a first sentence and its screen."""
+    while True:
+        varied = _rename(random.choice(screens()), random)
+        if _is_sound(varied):
+            return varied
+
+
+def draw_edit_example(random: Random) -> Example:
+    """A variation of a screen, a command, and its program."""
+    while True:
+        of_screen = random.choice(edits())
+        example = random.choice(of_screen)
+        if random.random() < _JOINED_SHARE:
+            example = _join(example, random.choice(of_screen), random)
+        if random.random() < _THEMED_SHARE and not re.search(r"(?m)^\w+ a( |$)", example.response):
+            theme = random.choice(("", " dark", " sepia", " contrast"))
+            page = re.sub(r"^a page( dark| sepia| contrast)?", f"a page{theme}", example.page)
+            example = Example(page, example.sentence, example.response)
+        varied = _rename(example, random)
+        if _is_sound(varied):
+            return varied
+
+
+def _join(first: Example, second: Example, random: Random) -> Example:
+    """Two commands in one sentence; the first alone, if the second is about the same components."""
+    ids = set(re.findall(r"(?m)^ *([a-z]{1,2}) ", first.page))
+    one, other = (
+        ids & set(re.findall(r"\b[a-z]{1,2}\b", re.sub(r"(?m)[:|].*", "", each.response))) for each in (first, second)
+    )
+    if one & other or is_refusal(first.response) or is_refusal(second.response):
+        return first
+    joint = random.choice((" and ", ", ", ". ", ", then ", " and also "))
+    sentence = first.sentence.rstrip(".!?") + joint + second.sentence
+    return Example(first.page, sentence, f"{first.response}\n{second.response}")
+
+
+def _is_sound(example: Example) -> bool:
+    """Whether the response fits the screen, and changes it."""
+    if is_refusal(example.response):
+        return True
+    try:
+        if not example.page:
+            return bool(parse(example.response).children)
+        page = parse(example.page)
+        return execute(page, example.response) != page
+    except RequestError:
+        return False
+
+
+def _rename(example: Example, random: Random) -> Example:
+    """An example with other labels: some of those that the sentence has as they are, or says nothing of."""
+    page, sentence, response = example.page, example.sentence, example.response
+    labels = dict.fromkeys(_LABEL.findall(f"{page}\n{response}"))
+    # A longer label may contain a shorter one.
+    for label in sorted(labels, key=len, reverse=True):
+        said = re.search(rf"(?<![\w\x01]){re.escape(label)}(?!\w)(?![^\x01]*\x02)", sentence, re.IGNORECASE)
+        if said is None and (not page or label in response or _shares_word(label, sentence)):
+            continue
+        new = label if random.random() > _RENAMED_SHARE else _coin_like(label, random)
+        if said:
+            shown = new if said[0][0].isupper() else new[:1].lower() + new[1:]
+            sentence = sentence[: said.start()] + copied(said[0] if new == label else shown) + sentence[said.end() :]
+        field = _FIELD.format(re.escape(label))
+        page, response = (re.sub(field, new.replace("\\", r"\\"), text) for text in (page, response))
+    return Example(page, sentence, response)
+
+
+def _shares_word(label: str, sentence: str) -> bool:
+    """Whether a word of a label begins like one of a sentence: "painting" may mean "Paint the hall"."""
+    ours, theirs = ({word[:4] for word in re.findall(r"\w+", text.casefold())} for text in (label, sentence))
+    return not ours.isdisjoint(theirs)
+
+
+def _coin_like(label: str, random: Random) -> str:
+    """A made-up label: a task for a task, otherwise a thing or a name."""
+    first, _, rest = label.casefold().partition(" ")
+    coin = coin_task if rest and first in verbs() else random.choice((coin_thing, coin_thing, coin_name))
+    return capitalize(coin(random))
