@@ -25,6 +25,7 @@ CLAIMS = (
     "drafting",
     "epochs",
     "noise",
+    "sizes",
 )
 
 
