@@ -229,13 +229,14 @@ def _command(
 
 
 def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording: bool) -> str:
-    template = random.choice(templates(texts()["commands"][intent], held_out=unseen_wording))
+    directed = texts()["directed"].get(f"{intent} {slots.get('which')}", "")
+    template = random.choice(templates(texts()["commands"][intent] + directed, held_out=unseen_wording))
     names_first = template.startswith("{")
     for name, value in slots.items():
         template = template.replace(f"{{{name}}}", value)
     sentence = word(template, random)
     if unseen_wording:
         return sentence
-    asks = not names_first and sentence.split()[0] not in texts()["no_verbs"] and random.random() < 0.3
+    asks = not names_first and sentence.split()[0].rstrip(",") not in texts()["no_verbs"] and random.random() < 0.3
     around: str = random.choice(texts()["asking" if asks else "polite"])
     return around.format(sentence)

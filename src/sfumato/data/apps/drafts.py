@@ -63,7 +63,7 @@ class Draft(Picker):
     def size(self) -> Meaning:
         component, ref = self._pick(takes("size"))
         size = self._random.choice(("small", "large"))
-        return f"set {component.id} {size}", {"ref": ref, "size": self._phrase(size)}, component.kind
+        return f"set {component.id} {size}", {"ref": ref, "size": self._phrase(size), "which": size}, component.kind
 
     def align(self) -> Meaning:
         component, ref = self._pick(takes("align"))
@@ -73,7 +73,11 @@ class Draft(Picker):
     def theme(self) -> Meaning:
         themes = texts()["themes"]
         theme, names = self._random.choice([*themes.items(), *[("dark", themes["dark"])] * 2])
-        return f"set a {theme}" if theme else "clear a theme", {"theme": self._random.choice(names)}, "page"
+        return (
+            f"set a {theme}" if theme else "clear a theme",
+            {"theme": self._random.choice(names), "which": theme},
+            "page",
+        )
 
     def input_type(self) -> Meaning:
         component, ref = self._pick(is_kind("input"))
@@ -214,7 +218,7 @@ class Draft(Picker):
         component, ref = self._pick(is_kind(*ENTRIES, "tab", "card"))
         end = self._random.choice(("first", "last"))
         program = f"move {component.id} {end} {holder_of(self._page, component).id}"
-        return program, {"ref": ref, "end": self._phrase(end)}, component.kind
+        return program, {"ref": ref, "end": self._phrase(end), "which": end}, component.kind
 
     def move_to(self) -> Meaning:
         first, second, slots = self._pair(lambda component: True, alike=False, side_by_side=True)
@@ -224,7 +228,7 @@ class Draft(Picker):
     def sort(self) -> Meaning:
         holder = self._only(is_kind("list"), min_children=2)
         way = self._random.choice(("up", "up", "down"))
-        return f"sort {holder.id} {way} name", {"way": self._phrase(way)}, "list"
+        return f"sort {holder.id} {way} name", {"way": self._phrase(way), "which": way}, "list"
 
     def sort_state(self) -> Meaning:
         holder, which, state = self._entries()
@@ -236,7 +240,8 @@ class Draft(Picker):
         column = self._random.choice(table.cells)
         way = self._random.choice(("up", "up", "down"))
         phrase = self._phrase(f"column {way}")
-        return f"sort {table.id} {way} {column}", {"column": self._copied_name(column), "way": phrase}, "table"
+        slots = {"column": self._copied_name(column), "way": phrase, "which": way}
+        return f"sort {table.id} {way} {column}", slots, "table"
 
     def column(self) -> Meaning:
         random, table = self._random, self._only(is_kind("table"))
