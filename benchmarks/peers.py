@@ -55,7 +55,7 @@ def onnxruntime_step(graph: Path, feed: dict[str, np.ndarray], threads: int) -> 
 
 
 def openvino_step(graph: Path, feed: dict[str, np.ndarray], threads: int) -> Step:
-    import openvino  # type: ignore[import-untyped,unused-ignore]
+    import openvino
 
     config: dict[str, Any] = {
         "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32",
