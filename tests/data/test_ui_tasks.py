@@ -258,6 +258,26 @@ def test_varied_examples_have_the_same_new_label_everywhere(monkeypatch: pytest.
     examples.edits.cache_clear()
 
 
+def test_varied_columns_and_cells_are_the_same_everywhere(monkeypatch: pytest.MonkeyPatch):
+    page = "a page\n b table: Crew | Shift\n  c record: Ada | 12\n  d record: Bo | 40"
+    said = "the shift of Ada is 40 now, then sort by shift, and that is all for the crew"
+    block = f"{page}\n> {said}\ncell c Shift | 40\nsort b down Crew"
+    monkeypatch.setattr(examples, "_blocks", lambda: [block])
+    examples.edits.cache_clear()
+    seen = set()
+    for seed in range(100):
+        example = examples.draw_edit_example(Random(seed))
+        table = list(parse(example.page).walk())[1]
+        assert table.cells[1] == "Shift", "it is said twice"
+        crew, number = table.cells[0], re.findall(r"\| (\d+)$", example.response, re.MULTILINE)[0]
+        assert example.response.split("\n")[:2] == [f"cell c Shift | {number}", f"sort b down {crew}"]
+        assert f"the {crew}".casefold() in plain(example.sentence).casefold()
+        assert f" is {number} now" in plain(example.sentence)
+        seen |= {crew, number}
+    assert len(seen) > 50
+    examples.edits.cache_clear()
+
+
 def test_example_tasks_are_varied_and_right_by_their_own_check():
     for name in ("ui_screen_examples", "ui_edit_examples"):
         found = [TASKS[name].generate(seed) for seed in range(200)]

@@ -23,9 +23,11 @@ _RENAMED_SHARE = 0.4
 _THEMED_SHARE = 0.2
 _JOINED_SHARE = 0.1
 """Share of commands to which another about the same screen is added."""
-_FIELD = r"(?m)(?:(?<=: )|(?<=\| )){}(?=$| \|)"
+_FIELD = r"(?m)(: |\| |\[|^(?:cell|sort|drop|head) \w+ (?:up |down )?){}(?=$|\]| \|)"
 _LABEL = re.compile(r"(?m)^ *(?:[a-z]{1,2} |add .*?)?(?!table|chart|select)[a-z]+\b[^:|\n]*: ([^|\n]+?)(?= \||$)")
 """What a component of any kind but these says; of a record, the first cell."""
+_CELL = re.compile(r"(?:(?<=\| )|(?<=table: )|(?<=\[))[^|\n\]]*[^|\n\] ]|^sort \w+ \w+ ([A-Z].*)", re.MULTILINE)
+"""A column, an option, or a further cell of a record."""
 
 
 @dataclass(frozen=True)
@@ -113,21 +115,32 @@ def _is_sound(example: Example) -> bool:
 
 
 def _rename(example: Example, random: Random) -> Example:
-    """An example with other labels: some of those that the sentence has as they are, or says nothing of."""
+    """An example with other labels, columns and cells: some of those that the sentence has as they are, and of labels
+    also some that it says nothing of."""
     page, sentence, response = example.page, example.sentence, example.response
-    labels = dict.fromkeys(_LABEL.findall(f"{page}\n{response}"))
+    text = f"{page}\n{response}"
+    labels = set(_LABEL.findall(text))
+    cells = {cell for cell in (match[1] or match[0] for match in _CELL.finditer(text)) if _can_change(cell)}
     # A longer label may contain a shorter one.
-    for label in sorted(labels, key=len, reverse=True):
-        said = re.search(rf"(?<![\w\x01]){re.escape(label)}(?!\w)(?![^\x01]*\x02)", sentence, re.IGNORECASE)
-        if said is None and (not page or label in response or _shares_word(label, sentence)):
+    for label in sorted(labels | cells, key=lambda label: (-len(label), label)):
+        pattern = rf"(?<![\w\x01]){re.escape(label)}(?!\w)(?![^\x01]*\x02)"
+        said = re.search(pattern, sentence, re.IGNORECASE)
+        if said is None and (label not in labels or not page or label in response or _shares_word(label, sentence)):
+            continue
+        if said and label not in labels and re.search(pattern, sentence[said.end() :], re.IGNORECASE):
             continue
         new = label if random.random() > _RENAMED_SHARE else _coin_like(label, random)
         if said:
             shown = new if said[0][0].isupper() else new[:1].lower() + new[1:]
             sentence = sentence[: said.start()] + copied(said[0] if new == label else shown) + sentence[said.end() :]
         field = _FIELD.format(re.escape(label))
-        page, response = (re.sub(field, new.replace("\\", r"\\"), text) for text in (page, response))
+        page, response = (re.sub(field, rf"\g<1>{new}", text) for text in (page, response))
     return Example(page, sentence, response)
+
+
+def _can_change(cell: str) -> bool:
+    """Whether a cell may be another: a number or a name, but no word that many sentences have ("Who", "open")."""
+    return cell.isdecimal() or (cell[0].isupper() and len(cell) > 3)
 
 
 def _shares_word(label: str, sentence: str) -> bool:
@@ -137,7 +150,11 @@ def _shares_word(label: str, sentence: str) -> bool:
 
 
 def _coin_like(label: str, random: Random) -> str:
-    """A made-up label: a task for a task, otherwise a thing or a name."""
+    """A made-up label: a number for a number, a task for a task, otherwise a thing or a name."""
+    if label.isdecimal():
+        return str(random.randrange(10 ** (len(label) - 1), 10 ** len(label)))
+    if re.fullmatch(r"[\d.:,/ -]+", label):
+        return label
     first, _, rest = label.casefold().partition(" ")
     coin = coin_task if rest and first in verbs() else random.choice((coin_thing, coin_thing, coin_name))
     return capitalize(coin(random))
