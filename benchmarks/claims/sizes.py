@@ -5,9 +5,11 @@ Reads runs/sizes, with a directory for each of `HIDDEN`; docs/evidence/sizes.md 
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING
 
 import sfumato
@@ -16,6 +18,7 @@ from benchmarks.claims.panels import panels
 from benchmarks.intervals import share_interval
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
+from sfumato.evaluation.statistics import DRAWS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,12 +31,13 @@ SIZE = (11.0, 3.2)
 
 
 def measure(n: int) -> Iterator[Row]:
-    """One row per size, task and cap; a cap of None leaves the model to itself."""
+    """One row per size, task and cap, where a cap of None leaves the model to itself; then a fit per task."""
     found = [RUNS / str(hidden) for hidden in HIDDEN if (RUNS / str(hidden)).exists()]
     if len(found) < 2:
         raise ConfigError(
             f"{RUNS} has {len(found)} models; allowed: two and more, trained as docs/evidence/sizes.md says"
         )
+    own: dict[str, dict[int, list[int]]] = {task: {} for task in TASKS}
     for path in found:
         model = sfumato.load(path)
         size = sum(weights.numel() for weights in model.decoder.parameters())
@@ -45,10 +49,29 @@ def measure(n: int) -> Iterator[Row]:
                     **{"right": asked.score, "right_95": list(share_interval(sum(asked.right), n))},
                     "steps": statistics.fmean(asked.steps),
                 }
+            own[task][size] = asked.steps
+    for task, steps_by_size in own.items():
+        yield {"task": task, "n": n, **_fit(steps_by_size)}
+
+
+def _fit(steps_by_size: dict[int, list[int]]) -> Row:
+    """What a model of twice the size needs of the steps, by least squares over logarithms; 95% bootstrap interval over
+    items."""
+    sizes, columns = [math.log(size) for size in steps_by_size], list(zip(*steps_by_size.values(), strict=True))
+
+    def factor(items: Sequence[tuple[int, ...]]) -> float:
+        means = [math.log(statistics.fmean(steps)) for steps in zip(*items, strict=True)]
+        return float(2.0**statistics.linear_regression(sizes, means).slope)
+
+    random = Random("sizes 0")
+    drawn = sorted(factor(random.choices(columns, k=len(columns))) for _ in range(DRAWS))
+    interval = [drawn[round(share * (DRAWS - 1))] for share in (0.025, 0.975)]
+    return {"steps_a_doubling": factor(columns), "steps_a_doubling_95": interval}
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
     """Right answers over caps, a line per size; a star where the model stops by itself."""
+    rows = [row for row in rows if "parameters" in row]
     sizes = list(dict.fromkeys(row["parameters"] for row in rows))
     for axes, task in panels(figure, TASKS, sharey=True):
         for number, size in enumerate(sizes):

@@ -1,4 +1,4 @@
-"""Examples that were written by hand, and variations of them with other labels.
+"""Examples that were written one by one, and variations of them with other labels.
 
 examples.txt has blocks with a blank line between them: a screen with commands and their programs, or a first sentence
 with its screen.

@@ -143,7 +143,7 @@ class SeveralEdits(Edit):
 
 
 class ScreenExamples(Screen):
-    """Screens that were written by hand, varied; for training."""
+    """Screens that were written one by one, varied; for training."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class ScreenExamples(Screen):
 
 
 class EditExamples(Edit):
-    """Commands that were written by hand, varied; for training."""
+    """Commands that were written one by one, varied; for training."""
 
     def __init__(self) -> None:
         super().__init__()
