@@ -37,7 +37,8 @@ def main() -> None:
     twin = Decoder(shape)
     wanted = twin.state_dict()
     twin.load_state_dict({name: tensor for name, tensor in model.state_dict().items() if name in wanted})
-    kept = {name: checkpoint.generation[name] for name in ("max_tokens", "tasks", "prompt_kinds", "eos_token_id")}
+    names = ("max_tokens", "tasks", "prompt_kinds", "eos_token_id")
+    kept = {name: value for name, value in checkpoint.generation.items() if name in names}
     spec = replace(spec, canvas_length=1, self_conditioning=False, commit="in_place", blanks=False)
     save_checkpoint(options.directory, twin, spec, generation=kept | GREEDY)
     Tokenizer.load(source).save(options.directory)
