@@ -73,7 +73,7 @@ class Budget:
         if num_states > self.max_states:
             taken = f"more than {self.max_states:,} states"
         # Checked only sometimes, because reading the clock is slower than the work.
-        elif self._num_checks % 32 == 0 and time.thread_time() > self._end:
+        elif self._num_checks % 1024 == 0 and time.thread_time() > self._end:
             taken = f"more than {self.max_seconds:g} s, which came to {num_states:,} states"
         else:
             return
