@@ -127,7 +127,8 @@ class _Grammar:
             for condition, slots in _conditions(holder).items():
                 target = f"{holder.id}{condition}"
                 yield f"del {target}"
-                if any((slot in slots) == (slot.get("hidden") is not None) for slot in holder.children):
+                shown = {slot.id for slot in slots}
+                if any((slot.id in shown) == (slot.get("hidden") is not None) for slot in holder.children):
                     yield f"only {target}"
                 for operation, words, able, _ in _settings(slots):
                     if len(able) == len(slots):
