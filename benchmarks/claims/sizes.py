@@ -61,7 +61,7 @@ def _fit(steps_by_size: dict[int, list[int]]) -> Row:
 
     def factor(items: Sequence[tuple[int, ...]]) -> float:
         means = [math.log(statistics.fmean(steps)) for steps in zip(*items, strict=True)]
-        return float(2.0**statistics.linear_regression(sizes, means).slope)
+        return float(2.0 ** statistics.linear_regression(sizes, means).slope)
 
     random = Random("sizes 0")
     drawn = sorted(factor(random.choices(columns, k=len(columns))) for _ in range(DRAWS))
