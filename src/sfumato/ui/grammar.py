@@ -62,24 +62,23 @@ def _values(kind: Kind, name: str) -> str:
     return _any(_NUMBER if word == "#" else word for word, each in kind.words.items() if each == name)
 
 
-def _settings(slots: Sequence[Component]) -> Iterator[tuple[str, str, list[Component], list[Component]]]:
-    """Operations and words that change any of some slots: the slots that can take them, and those that they change."""
-    found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    by_id = {slot.id: slot for slot in slots}
+def _settings(slots: Sequence[Component]) -> Iterator[tuple[str, str, list[str], bool]]:
+    """Operations and words that change any of some slots, the ids of those that they change, and whether all slots can
+    take them."""
+    found: dict[tuple[str, tuple[str, ...], bool], list[str]] = {}
 
-    def note(operation: str, word: str, able: list[Component], changed: list[Component]) -> None:
-        if changed:
-            ids = tuple(slot.id for slot in able), tuple(slot.id for slot in changed)
-            found.setdefault((operation, *ids), []).append(word)
+    def note(operation: str, word: str, able: list[Component], changed: Iterable[Component]) -> None:
+        if ids := tuple(slot.id for slot in changed):
+            found.setdefault((operation, ids, len(able) == len(slots)), []).append(word)
 
     for word in dict.fromkeys(word for slot in slots for word in kinds()[slot.kind].words):
         able = [slot for slot in slots if word in kinds()[slot.kind].words]
-        note("set", _NUMBER if word == "#" else word, able, [slot for slot in able if word not in slot.words])
+        note("set", _NUMBER if word == "#" else word, able, (slot for slot in able if word not in slot.words))
     for name in dict.fromkeys(name for slot in slots for name in kinds()[slot.kind].properties):
         able = [slot for slot in slots if name in kinds()[slot.kind].properties]
-        note("clear", name, able, [slot for slot in able if slot.get(name) is not None])
-    for (operation, able_ids, changed_ids), words in found.items():
-        yield operation, _any(words), [by_id[each] for each in able_ids], [by_id[each] for each in changed_ids]
+        note("clear", name, able, (slot for slot in able if slot.get(name) is not None))
+    for (operation, ids, is_for_all), words in found.items():
+        yield operation, _any(words), list(ids), is_for_all
 
 
 def _conditions(holder: Component) -> dict[str, list[Component]]:
@@ -115,8 +114,8 @@ class _Grammar:
 
     def changes(self) -> Iterator[str]:
         """Lines that set or clear a property, or write a text; of a new slot any."""
-        for operation, words, _, changed in _settings(self.slots):
-            ids = _any(slot.id for slot in changed)
+        for operation, words, changed, _ in _settings(self.slots):
+            ids = _any(changed)
             yield f"{operation} {ids}(?:,{ids})* {words}"
         yield f"text {_any((self.ids(lambda slot: kinds()[slot.kind].has_text), self.new))}: {self.phrase}"
         yield f"set {self.new} {_any(_values(kind, name) for kind in kinds().values() for name in kind.properties)}"
@@ -130,8 +129,8 @@ class _Grammar:
                 shown = {slot.id for slot in slots}
                 if any((slot.id in shown) == (slot.get("hidden") is not None) for slot in holder.children):
                     yield f"only {target}"
-                for operation, words, able, _ in _settings(slots):
-                    if len(able) == len(slots):
+                for operation, words, _, is_for_all in _settings(slots):
+                    if is_for_all:
                         yield f"{operation} {target} {words}"
 
     def tables(self) -> Iterator[str]:
