@@ -38,6 +38,9 @@ class GenerationSpec:
     """True if the model reads the soft embedding of its previous prediction."""
     commit: Commit = "reencode"
     """Whether a finished canvas is re-encoded for the cache, or the keys and values of its last step are kept."""
+    next_token: bool = False
+    """True if text positions also predict the token after them, so that the model can verify its own drafts
+    (`SamplerConfig.draft_steps`)."""
     blanks: bool = False
     """True if end tokens in a gap stand for nothing, so that a gap may have more slots than its text needs."""
 
@@ -56,6 +59,11 @@ class GenerationSpec:
             raise ConfigError(
                 "canvas_length is 1 and logit_shift is False; allowed: logit_shift = true, because a "
                 "canvas of one position is predicted from the token before it"
+            )
+        if self.next_token and not (self.logit_shift and self.prefix_attention == "causal"):
+            raise ConfigError(
+                f"next_token is True, logit_shift is {self.logit_shift} and prefix_attention is "
+                f"{self.prefix_attention!r}; allowed: with logit_shift true and prefix_attention 'causal'"
             )
         if self.noise != "uniform" and self.canvas_length > 1 and self.mask_id is None:
             raise ConfigError(f"noise {self.noise!r} needs mask_id; it is not set")

@@ -104,6 +104,11 @@ class ModelBundle:
             for token in tokens:
                 if not isinstance(token, Integral) or not 0 <= token < vocab_size:
                     raise RequestError(f"{name} holds token {token!r}; allowed: 0 to {vocab_size - 1}")
+        if request.sampler.draft_steps and not self.spec.next_token:
+            steps = request.sampler.draft_steps
+            raise RequestError(
+                f"draft_steps is {steps}; allowed: 0, because {self.name} does not predict the next token"
+            )
         if request.automaton is not None:
             self._check_possible(request.automaton, request)
         if request.revisit and not self.layout.reopens:

@@ -299,8 +299,7 @@ class Engine:
             seeds=[sequence.seed for sequence in new],
             config=[sequence.sampler(load) for sequence in new],
             noise_level=[sequence.noise_level for sequence in new],
-            # A reopened canvas needs fresh random numbers.
-            canvas=[sequence.usage.canvases for sequence in new],
+            canvas=[sequence.canvas_key for sequence in new],
             constraints=[sequence.constraint for sequence in new],
             device=self.cache.pool.device,
         )
@@ -401,9 +400,9 @@ class Engine:
             sequence.cached = None
             self._running.remove(sequence)
             enqueue(self._waiting, sequence, first=True)
-        elif self.runner.layout.keeps_canvas:
+        elif self.runner.layout.keeps_canvas or sequence.verifies:
             written = sequence.text[start : start + len(canvas.tokens)]
-            self.cache.commit(sequence.cached, written, exact=len(written) == 1)
+            self.cache.commit(sequence.cached, written, exact=sequence.verifies or len(written) == 1)
 
     def _drop(self, sequences: list[Sequence]) -> None:
         """Remove canvases from the batch."""

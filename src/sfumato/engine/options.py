@@ -39,6 +39,7 @@ class SamplerOptions(TypedDict, total=False):
     top_k: int | None
     greedy_tail: int | None
     commit_sample: bool | None
+    draft_steps: int | None
     block_length: int | None
     adaptive: bool | None
     stable_steps: int | None

@@ -147,6 +147,12 @@ class Request:
         if self.top_logprobs and self.revisit:
             raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed with revisit: 0")
 
+    @property
+    def verifies(self) -> bool:
+        """Whether its canvases are drafts to verify; not with a start, revisit or record, which need whole canvases."""
+        whole = self.start is not None or self.revisit or self.record
+        return self.sampler.draft_steps > 0 and not whole
+
 
 @dataclass(kw_only=True)
 class Usage:

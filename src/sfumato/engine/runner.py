@@ -228,18 +228,26 @@ class Runner:
         segment = Segment(slot_S=cached.slot_S, start=start, end=end, block=self.layout.block, run=cached.run)
         return ScheduledChunk(segment=segment, tokens=sequence.text[start:end])
 
-    def canvas_chunk(self, sequence: Sequence, row: int, length: int, decided: Numbers | None) -> ScheduledChunk:
-        """A chunk with a canvas and the text to recompute with it; see `PrefixLayout.canvas_positions`."""
+    def canvas_chunk(
+        self, sequence: Sequence, row: int, length: int, decided: Numbers | None, *, as_text: bool = False
+    ) -> ScheduledChunk:
+        """A chunk with a canvas and the text to recompute with it; see `PrefixLayout.canvas_positions`.
+
+        Args:
+            as_text: read the canvas as text.
+        """
         text, cached = sequence.text, sequence.cached
         assert cached is not None
         positions = self.layout.canvas_positions(len(text), length, decided)
+        if as_text:
+            positions = positions._replace(canvas_Q=np.full_like(positions.canvas_Q, -1))
         whole = len(positions.token_Q) == positions.end - positions.start
         segment = Segment(
             slot_S=cached.slot_S,
             start=positions.start,
             end=positions.end,
             # A single position attends to what is before it in any layout.
-            block=1 if self._autoregressive else None,
+            block=1 if self._autoregressive or as_text else None,
             run=cached.run,
             place_Q=None if whole else len(text) + positions.token_Q,
         )
@@ -354,13 +362,16 @@ class StepForward:
         batch = self._batch
         assert batch is not None
         decided: list[Numbers | None] = [None] * len(batch)
+        verifying = batch.verifying_R.tolist()
         if active is not None:
             canvas_RL, whole_R = (column.cpu().numpy() for column in active)
             decided = [
                 None if whole else canvas_L.nonzero()[0] for canvas_L, whole in zip(canvas_RL, whole_R, strict=True)
             ]
         canvases = [
-            self._runner.canvas_chunk(sequence, row, int(batch.host_length_R[row]), decided[row])
+            self._runner.canvas_chunk(
+                sequence, row, int(batch.host_length_R[row]), decided[row], as_text=verifying[row]
+            )
             for row, sequence in enumerate(self.sequences)
         ]
         counts = (chunk.segment.count for chunk in canvases)
@@ -385,7 +396,8 @@ def _key(chunks: list[ScheduledChunk], shape: tuple[int, int]) -> tuple[Hashable
     for chunk in chunks:
         segment = chunk.segment
         computed = None if segment.place_Q is None else segment.place_Q.tobytes()
-        fields.append((id(segment.slot_S), segment.start, segment.end, computed, tuple(chunk.tokens), chunk.row))
+        place = (id(segment.slot_S), segment.start, segment.end, segment.block, computed)
+        fields.append((*place, tuple(chunk.tokens), chunk.row))
     return tuple(fields)
 
 

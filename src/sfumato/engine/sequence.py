@@ -40,6 +40,8 @@ from sfumato.sampling import (
     StepResult,
 )
 
+# Minimum length of a draft that is verified, where the answer has room for it.
+_LEAST_DRAFT = 8
 # Lower bound on a confidence.
 _MIN_CONFIDENCE = 1e-30
 
@@ -141,6 +143,16 @@ class Sequence:
         return self.request.seed + self.variation
 
     @property
+    def verifies(self) -> bool:
+        """Whether its canvases are drafts, committed as far as the model would write them from left to right."""
+        return self.request.verifies
+
+    @property
+    def canvas_key(self) -> int:
+        """Key of the current canvas's random numbers; a reopened canvas gets a new one."""
+        return len(self.tokens) if self.verifies else self.usage.canvases
+
+    @property
     def max_tokens(self) -> int:
         """Maximum tokens of the answer."""
         return self.request.max_tokens if self.complete is None else len(self.complete.tokens)
@@ -177,6 +189,9 @@ class Sequence:
             wanted, num_left = wanted + opened.end - opened.start, num_left + len(self.complete.ends)
         elif self.canvas == 0 and self.first_length is not None:
             wanted = self.first_length
+        elif self.verifies and self._committed:
+            last = self._committed[-1]
+            wanted = min(wanted, max(_LEAST_DRAFT, 2 * (last.end - last.start)))
         return self.layout.canvas_length(wanted, num_left)
 
     @property
@@ -213,6 +228,8 @@ class Sequence:
     def sampler(self, load: float) -> SamplerConfig:
         """The sampler settings of the next canvas, with fewer steps under load if the request allows it."""
         sampler, min_steps = self.request.sampler, self.request.min_steps
+        if not self.verifies:
+            sampler = replace(sampler, draft_steps=0)
         if min_steps is None:
             return sampler
         steps = max(min_steps, round(sampler.steps / max(1.0, load)))
@@ -234,6 +251,7 @@ class Sequence:
             length=end - len(self.tokens) + len(self.head),
             num_leading=len(self.head),
             weighs_suffix=start is not None and start.gives_suffix,
+            num_after=bound - end,
         )
 
     def _extend_text(self, tokens: Iterable[int]) -> None:
@@ -255,9 +273,11 @@ class Sequence:
         """Take over the frozen tokens up to the next free position, or those that the constraint forces.
 
         A start that fits one canvas stays on it as a whole, so that the model knows what is given and that more
-        follows.
+        follows. Of drafts nothing is skipped, so that where they end does not matter.
         """
         start, first = self.start, len(self.tokens)
+        if self.verifies:
+            return
         if start is None:
             skipped = self._forced_tokens()
         elif not first and self.max_tokens <= self.request.canvas_length:
@@ -307,7 +327,7 @@ class Sequence:
             variation=self.variation,
             canvas=self.canvas,
             step=int(batch.step_R[row]),
-            steps=int(batch.steps_R[row]),
+            steps=int(batch.steps_R[row]) + self.verifies,
             tokens=tuple(draft),
             pieces=(*(tokenizer.decode([token]) for token in shown), *[""] * (len(draft) - len(shown))),
             text=tokenizer.decode(shown),
@@ -340,9 +360,12 @@ class Sequence:
         self._append(written, canvas.confidence[num_head:][: len(written)])
         self.head = []
         self.text += canvas.tokens
-        log_confidence = sum(math.log(max(canvas.confidence[i], _MIN_CONFIDENCE)) for i in canvas.decided)
+        # What a draft says after the end is not part of the answer.
+        num_counted = num_head + len(written) + ended if self.verifies else len(canvas.tokens)
+        decided = [i for i in canvas.decided if i < num_counted]
+        log_confidence = sum(math.log(max(canvas.confidence[i], _MIN_CONFIDENCE)) for i in decided)
         committed = _CommittedCanvas(
-            self.canvas, first, first + len(written), log_confidence, len(canvas.decided), canvas.unsettled
+            self.canvas, first, first + len(written), log_confidence, len(decided), canvas.unsettled
         )
         if self.complete is None:
             self._committed.append(committed)

@@ -77,6 +77,10 @@ class CanvasBatch:
     """bool; the row got NaN or infinite logits; it is finished, with the tokens from before that step."""
     unsettled_R: Tensor
     """bool; the row used all its steps before its stop rule was met (`Sampler.by_schedule`)."""
+    verifying_R: Tensor
+    """bool; the row's next step verifies its draft (`SamplerConfig.draft_steps`)."""
+    kept_R: Tensor
+    """int64; number of leading positions that a finished row commits: all, unless it was verified."""
     soft_RLD: Tensor | None = None
     """Soft embedding of the last prediction; zero before a row's first step, None before the first step of all."""
 
@@ -105,7 +109,8 @@ class CanvasBatch:
             config: one for all rows, or one per row.
             frozen: per row and position, whether the token is fixed; None freezes nothing.
             noise_level: t of the first step, in (0, 1], for all rows or per row: 1 generates, less edits.
-            canvas: index of the canvas within its request, for all rows or per row.
+            canvas: index of the canvas within its request, for all rows or per row; for verified rows, index of its
+                first token within the answer.
             constraints: constraint on each row, or None. Under mask noise, kept seed tokens stay for good; if no string
                 of the language has all of them, the row keeps none.
             device: where the batch lives.
@@ -148,8 +153,9 @@ class CanvasBatch:
                 if constraint is not None and not constraint.is_possible(tokens[row], is_open[row]):
                     tokens_RL[row] = torch.where(free_RL[row], noise_RL[row], given_RL[row])
         none_RL = torch.zeros_like(frozen_RL)
+        settings = RowSettings.from_configs(configs, device)
         return cls(
-            settings=RowSettings.from_configs(configs, device),
+            settings=settings,
             tokens_RL=tokens_RL,
             frozen_RL=frozen_RL,
             host_free_RL=host_free_RL,
@@ -169,6 +175,9 @@ class CanvasBatch:
             done_R=~free_RL.any(-1),
             failed_R=torch.zeros_like(length_R, dtype=torch.bool),
             unsettled_R=torch.zeros_like(length_R, dtype=torch.bool),
+            # A draft of one token saves nothing.
+            verifying_R=settings.verify_R & (length_R == 1),
+            kept_R=length_R,
         )
 
     def __len__(self) -> int:
@@ -190,7 +199,9 @@ class CanvasBatch:
     def steps_R(self) -> Tensor:
         """int64; maximum steps of each row. A canvas of one position takes one step, because its noise carries no
         information."""
-        return torch.where(self.length_R == 1, 1, self.settings.steps_R)
+        steps_R, draft_R = self.settings.steps_R, self.settings.draft_steps_R
+        steps_R = torch.where(draft_R > 0, torch.minimum(draft_R, steps_R), steps_R)
+        return torch.where(self.length_R == 1, 1, steps_R)
 
     @property
     def fixed(self) -> bool:
@@ -205,12 +216,31 @@ class CanvasBatch:
     def temperature_R(self) -> Tensor:
         """Temperature of step n of N, linear in n, as in DiffusionGemma."""
         settings, left_R = self.settings, (self.steps_R - self.step_R) / self.steps_R
+        left_R = torch.where(self.verifying_R, 0.0, left_R)
         return settings.temperature_end_R + (settings.temperature_start_R - settings.temperature_end_R) * left_R
+
+    @property
+    def greedy_R(self) -> Tensor:
+        """bool; rows that take the argmax in this step."""
+        tail_R = self.settings.greedy_tail_R
+        return torch.where(self.verifying_R, tail_R > 0, self.step_R >= self.steps_R - tail_R)
 
     def uniforms(self, stream: Stream | Sequence[Stream]) -> Tensor:
         """u_RL: this step's uniforms on one stream, or u_RKL on several."""
         position_L = torch.arange(self.tokens_RL.shape[1], device=self.tokens_RL.device)
-        return uniform(self.seed_R, self.canvas_R, self.step_R, position_L, stream)
+        drawn = uniform(self.seed_R, self.canvas_R, self.step_R, position_L, stream)
+        if not self.settings.verifies:
+            return drawn
+        # The numbers that a canvas of this position alone would draw; the first step draws the same, so that its draft
+        # agrees more often.
+        shape, length = drawn.shape, len(position_L)
+        step_R = torch.where(self.verifying_R, 0, self.step_R)
+        canvas_RL = self.canvas_R.unsqueeze(-1) + position_L
+        keys = (key_R.repeat_interleave(length) for key_R in (self.seed_R, step_R))
+        seed_M, step_M = keys
+        own_MK = uniform(seed_M, canvas_RL.flatten(), step_M, position_L[:1], stream)
+        own = own_MK.view(len(self), length, -1).transpose(1, 2).reshape(shape)
+        return torch.where(self.settings.verify_R.view(-1, *[1] * (drawn.ndim - 1)), own, drawn)
 
     def select(self, rows: Sequence[int]) -> CanvasBatch:
         """The batch with only these rows, in this order."""
@@ -308,6 +338,7 @@ class FinishedCanvas(NamedTuple):
     """A canvas after its last step."""
 
     tokens: list[int]
+    """The tokens to commit."""
     confidence: list[float]
     """Probability of the token at each position in the last step."""
     decided: list[int]
@@ -393,13 +424,13 @@ class StepResult:
             return {}
         # Read together: one number takes a device as long as all of them.
         numbers_R = (batch.step_R, batch.revisions_R, batch.failed_R, batch.unsettled_R)
-        confidence_RL = self.statistics.confidence_RL.nan_to_num()
-        tokens, confidence, *numbers = [column.tolist() for column in (batch.tokens_RL, confidence_RL, *numbers_R)]
+        columns = (batch.tokens_RL, self.statistics.confidence_RL.nan_to_num(), batch.kept_R, *numbers_R)
+        tokens, confidence, kept, *numbers = [column.tolist() for column in columns]
         return {
             row: FinishedCanvas(
-                tokens[row][: batch.host_length_R[row]],
+                tokens[row][: kept[row]],
                 confidence[row],
-                batch.host_free_RL[row].nonzero()[0].tolist(),
+                batch.host_free_RL[row, : kept[row]].nonzero()[0].tolist(),
                 *(column[row] for column in numbers),
             )
             for row in rows

@@ -54,6 +54,15 @@ class SamplerConfig:
     commit_sample: bool = False
     """Commit the last step's samples instead of the most probable tokens, so that every answer token is a draw, as
     learning from rewards needs."""
+    draft_steps: int = 0
+    """0 commits a canvas as it is. Otherwise a canvas of at most this many steps is a draft that the model verifies: it
+    reads the draft as text, from left to right, draws the next token at each position, and commits these tokens up to
+    and including the first one that differs from the draft. So the answer and its probabilities are those of the
+    autoregressive model at `temperature_end`; canvas length and steps affect only the speed. For models that predict the
+    next token (`GenerationSpec.next_token`); answers with a start, revisit or record are not verified.
+
+    Source: Leviathan et al. 2023, arXiv 2211.17192 (speculative decoding); TiDAR, arXiv 2511.08923 (one model drafts by
+    diffusion and verifies from left to right)."""
     block_length: int = 0
     """Mask noise: decide the canvas in blocks of this many positions from the left, each with its share of the steps
     (LLaDA's semi-autoregressive decoding); 0 decides it as a whole."""
@@ -82,7 +91,7 @@ class SamplerConfig:
         for name in ("commit_sample", "adaptive"):
             if not isinstance(getattr(self, name), bool):
                 raise RequestError(f"{name} is {getattr(self, name)!r}; allowed: True or False")
-        for name, low in (("steps", 1), ("greedy_tail", 0), ("refresh", 0), ("stable_steps", 0)):
+        for name, low in (("steps", 1), ("greedy_tail", 0), ("refresh", 0), ("stable_steps", 0), ("draft_steps", 0)):
             check_number(name, getattr(self, name), low, MAX_STEPS, whole=True)
         check_number("top_k", self.top_k, 0, 2**31 - 1, whole=True)
         check_number("block_length", self.block_length, 0, 2**20, whole=True)
@@ -91,6 +100,9 @@ class SamplerConfig:
         check_number("top_p", self.top_p, 0, 1, above=True)
         check_number("stop_entropy", self.stop_entropy, 0, math.inf)
         check_number("stop_probability", self.stop_probability, 0, 1)
+        if self.draft_steps and (self.reuse != "none" or self.commit_sample):
+            other = "commit_sample" if self.commit_sample else f"reuse {self.reuse!r}"
+            raise RequestError(f"draft_steps is {self.draft_steps} with {other}; allowed: one of them")
         if self.refresh and self.reuse == "none":
             raise RequestError(
                 f"refresh is {self.refresh} but reuse is 'none'; allowed: with reuse 'settled' or 'block'"
@@ -213,6 +225,7 @@ class RowSettings:
     greedy_tail_R: Tensor
     block_length_R: Tensor
     commit_sample_R: Tensor
+    draft_steps_R: Tensor
     adaptive_R: Tensor
     stable_steps_R: Tensor
     stop_entropy_R: Tensor
@@ -271,6 +284,16 @@ class RowSettings:
     def adapts(self) -> bool:
         """Whether any row may stop before its last step; decided on the host."""
         return any(config.adaptive for config in self.configs)
+
+    @cached_property
+    def verifies(self) -> bool:
+        """Whether any row is verified; decided on the host."""
+        return any(config.draft_steps for config in self.configs)
+
+    @property
+    def verify_R(self) -> Tensor:
+        """bool; rows whose canvases are drafts."""
+        return self.draft_steps_R > 0
 
     @cached_property
     def reuses(self) -> bool:

@@ -82,6 +82,8 @@ class Constraint:
     """Leading positions that are not part of the text."""
     weighs_suffix: bool = False
     """Whether later text affects earlier choices: if given text follows a free position."""
+    num_after: int = 0
+    """Number of positions that the answer may have after the canvas."""
     _ways: tuple[bytes, Ways] | None = field(default=None, init=False)
 
     def is_possible(self, tokens: Sequence[int], is_open: Truths) -> bool:
@@ -156,46 +158,41 @@ def solve(constraint: Constraint, fixed_L: Numbers, best_LC: Floats, sums_LC: Fl
     )
 
 
-def constrain(
-    constraint: Constraint,
-    row: int,
-    *,
-    tokens_L: Tensor,
-    open_L: Tensor,
-    index_N: Tensor,
-    logits_NV: Tensor,
-    temperature: float,
-    cut: tuple[float, int],
-    u_3L: Tensor,
-) -> ConstrainedRow | None:
-    """Constrain the open positions of a row to the strings of its language.
+@dataclass(frozen=True, kw_only=True)
+class RowLogits:
+    """A row of a step, as constraints read it."""
 
-    Args:
-        constraint: on the row's text.
-        tokens_L: int64; the canvas tokens, padded.
-        open_L: bool; positions to decide.
-        index_N: int64; positions with logits, as ascending indices into flattened [R, L].
-        temperature: of the row; at 0, weights are those of temperature 1.
-        cut: top_p and top_k; excluded tokens are used only if the language allows no others.
-        u_3L: uniforms [3, L]: for the sampled string's path, its classes and its tokens.
+    tokens_L: Tensor
+    """int64; the canvas tokens, padded."""
+    open_L: Tensor
+    """bool; positions to decide."""
+    index_N: Tensor
+    """int64; positions with logits, as ascending indices into flattened [R, L]."""
+    logits_NV: Tensor
+    temperature: float
+    """Temperature of the row; at 0, weights are those of temperature 1."""
+    cut: tuple[float, int]
+    """top_p and top_k; excluded tokens are used only if the language allows no others."""
+    u_3L: Tensor
+    """Uniforms [3, L]: for the sampled string's path, its classes and its tokens."""
 
-    Returns:
-        None if no position is open.
-    """
-    automaton, device = constraint.automaton, logits_NV.device
+
+def constrain(constraint: Constraint, row: int, read: RowLogits) -> ConstrainedRow | None:
+    """Constrain the open positions of a row to the strings of its language; None if no position is open."""
+    automaton, device, temperature = constraint.automaton, read.logits_NV.device, read.temperature
     text = slice(constraint.num_leading, constraint.length)
-    is_open = open_L[text].cpu().numpy()
+    is_open = read.open_L[text].cpu().numpy()
     on_canvas = constraint.num_leading + is_open.nonzero()[0]
     if not len(on_canvas):
         return None
-    indices = np.searchsorted(index_N.cpu().numpy(), on_canvas + row * len(tokens_L))
+    indices = np.searchsorted(read.index_N.cpu().numpy(), on_canvas + row * len(read.tokens_L))
     near = indices[-1] - indices[0] + 1 == len(indices)
-    scores_NV = logits_NV[indices[0] : indices[-1] + 1] if near else logits_NV[torch.from_numpy(indices).to(device)]
-    scores_NV = scores_NV.float()
+    rows = slice(indices[0], indices[-1] + 1) if near else torch.from_numpy(indices).to(device)
+    scores_NV = read.logits_NV[rows].float()
     if COLD <= temperature != 1.0:
         scores_NV = scores_NV / temperature
-    if cut != (1.0, 0):
-        top_p_N, top_k_N = (torch.full((len(indices),), value, device=device) for value in cut)
+    if read.cut != (1.0, 0):
+        top_p_N, top_k_N = (torch.full((len(indices),), value, device=device) for value in read.cut)
         scores_NV = scores_NV - _LEFT_OUT * (nucleus(scores_NV.softmax(-1), top_p_N, top_k_N) == 0.0)
     scores = scores_NV.cpu().numpy()
     if not np.isfinite(scores.sum()):
@@ -205,8 +202,8 @@ def constrain(
     best_LC = np.zeros((len(is_open), automaton.num_classes))
     sums_LC = np.zeros_like(best_LC)
     best_LC[is_open], sums_LC[is_open] = tokens.best_NC, tokens.sums_NC
-    fixed_L = np.where(is_open, -1, automaton.class_V[tokens_L[text].cpu().numpy()])
-    way_L, class_L, token_L = u_3L[:, text].double().cpu().numpy()
+    fixed_L = np.where(is_open, -1, automaton.class_V[read.tokens_L[text].cpu().numpy()])
+    way_L, class_L, token_L = read.u_3L[:, text].double().cpu().numpy()
     found = solve(constraint, fixed_L, best_LC, sums_LC, np.stack((way_L, class_L)))
     drawn_N = found.drawn_L[is_open]
     drawn, weight_N = tokens.pick(drawn_N, token_L[is_open])
@@ -224,6 +221,27 @@ def constrain(
         drawn_N=torch.from_numpy(drawn).to(device),
         confidence_N=torch.from_numpy(confidence_N).to(device),
     )
+
+
+def constrain_draft(constraint: Constraint, row: int, read: RowLogits, *, greedy: bool) -> list[ConstrainedRow]:
+    """Constrain each position of a draft as if it were a canvas of its own after the tokens before it, up to the first
+    token that would be chosen differently.
+
+    Args:
+        greedy: whether the best token is chosen at any temperature.
+    """
+    automaton, state = constraint.automaton, constraint.state
+    greedy |= read.temperature < COLD
+    chosen: list[ConstrainedRow] = []
+    for position, token in enumerate(read.tokens_L[: constraint.length].tolist()):
+        allowed_S = automaton.distance_S < constraint.num_after + constraint.length - position
+        one = constrain(Constraint(automaton, state, allowed_S, position + 1, num_leading=position), row, read)
+        assert one is not None
+        chosen.append(one)
+        state = automaton.walk(state, [token])
+        if token != (one.best_N if greedy else one.drawn_N) or state >= automaton.end_state:
+            break
+    return chosen
 
 
 class _Classed:

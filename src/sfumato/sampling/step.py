@@ -19,7 +19,7 @@ from sfumato.diffusion.process import Process
 from sfumato.kernels.base import Backend
 from sfumato.sampling.canvas import CanvasBatch, StepResult
 from sfumato.sampling.config import RowSettings
-from sfumato.sampling.constraint import Constraint, constrain
+from sfumato.sampling.constraint import Constraint, RowLogits, constrain, constrain_draft
 from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics, StopHead
 from sfumato.sampling.samplers.base import Decision, StepLogits, Stream, Turn
 
@@ -81,7 +81,9 @@ def step(
 
     A finishing row commits its draft: the argmax, or the token that stays where noise is mask only. Samplers that
     follow the reverse process (`Sampler.reverse`) commit the sample of their last step, which is x_s at s = 0; so do a
-    canvas of one position (autoregression) and a config with commit_sample. For reverse samplers, a position counts as
+    canvas of one position (autoregression) and a config with commit_sample. After its draft_steps, a row takes one more
+    step, in which the denoiser reads the draft as text, and commits that step's samples up to the first one that
+    differs from the draft. For reverse samplers, a position counts as
     accepted when its new token is the drawn x_0.
 
     A row whose logits are NaN or infinite at a position to decide is marked failed and done; the others continue.
@@ -113,16 +115,15 @@ def step(
         own_N1 = (index_N // tokens_RL.shape[1] == row).unsqueeze(-1)
         tokens, values = torch.tensor([*bias], device=logits_NV.device), logits_NV.new_tensor([*bias.values()])
         logits_NV.index_add_(1, tokens, own_N1 * values)
-    temperature_R = batch.temperature_R
     constrained: list[ConstrainedRow] = []
     if constraints:
-        constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV, temperature_R)
+        constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV)
     reader = LogitsReader(
         index_N=index_N,
         open_RL=open_RL,
         tokens_RL=tokens_RL,
-        temperature_R=temperature_R,
-        greedy_R=batch.step_R >= batch.steps_R - batch.settings.greedy_tail_R,
+        temperature_R=batch.temperature_R,
+        greedy_R=batch.greedy_R,
         cut=(batch.settings.top_p_R, batch.settings.top_k_R) if batch.settings.cuts else None,
         mask_id=process.mask_id,
         banned=banned,
@@ -141,6 +142,9 @@ def step(
         draw=lambda logits_NV, stream: reader.read(logits_NV, batch.uniforms(stream))[0].sampled_RL,
     )
     (accepted_RL, next_RL), finished_R = _decide(batch, _turn(batch, process, statistics, step_logits, awake_RL))
+    kept_R = batch.kept_R
+    if batch.settings.verifies:
+        accepted_RL, statistics, kept_R = _verify(batch, statistics, accepted_RL)
     if awake_RL is not None:
         accepted_RL = torch.where(awake_RL, accepted_RL, batch.accepted_RL)
     if constrained and not process.has_uniform:
@@ -150,6 +154,7 @@ def step(
         argmax_RL = torch.where(constrained_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
         statistics = statistics._replace(argmax_RL=argmax_RL)
     stop_R, met_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, finished_R, stop_head)
+    verified_R = stop_R & batch.settings.verify_R & ~batch.verifying_R
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
     running_R = ~batch.done_R
@@ -175,9 +180,11 @@ def step(
         block_step_R=torch.where(next_block_R == block_R, batch.block_step_R + 1, 0),
         stable_R=torch.where(moving_R, stable_R, batch.stable_R),
         revisions_R=batch.revisions_R + revised_RL.sum(-1),
-        done_R=batch.done_R | failed_R | stop_R,
+        done_R=batch.done_R | failed_R | stop_R & ~verified_R,
         failed_R=batch.failed_R | failed_R,
         unsettled_R=batch.unsettled_R | (moving_R & stop_R & ~met_R),
+        verifying_R=batch.verifying_R | (moving_R & verified_R),
+        kept_R=kept_R,
         soft_RLD=soft_RLD,
     )
     return StepResult(
@@ -192,7 +199,9 @@ def step(
 
 def _open(batch: CanvasBatch, process: Process, constraints: Sequence[Constraint | None] | None) -> Tensor:
     """bool_RL: positions to decide, whether the step computes them or not."""
-    open_RL = batch.free_RL if process.has_uniform else batch.free_RL & (batch.tokens_RL == process.mask_id)
+    open_RL = batch.free_RL
+    if not process.has_uniform:
+        open_RL = open_RL & ((batch.tokens_RL == process.mask_id) | batch.verifying_R.unsqueeze(-1))
     if not batch.settings.reads_decided:
         return open_RL
     # An edit may change visible tokens too, so it needs statistics of both.
@@ -229,24 +238,25 @@ def _constrain_rows(
     open_RL: Tensor,
     index_N: Tensor,
     logits_NV: Tensor,
-    temperature_R: Tensor,
 ) -> list[ConstrainedRow]:
     u_R3L = batch.uniforms((Stream.PATH, Stream.CLASS, Stream.SAMPLE))
-    constrained = []
+    constrained: list[ConstrainedRow] = []
     for row, constraint in enumerate(constraints):
-        if constraint is not None and not batch.done_R[row]:
-            one = constrain(
-                constraint,
-                row,
-                tokens_L=batch.tokens_RL[row],
-                open_L=open_RL[row],
-                index_N=index_N,
-                logits_NV=logits_NV,
-                temperature=float(temperature_R[row]),
-                cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
-                u_3L=u_R3L[row],
-            )
-            constrained += [] if one is None else [one]
+        if constraint is None or batch.done_R[row]:
+            continue
+        read = RowLogits(
+            tokens_L=batch.tokens_RL[row],
+            open_L=open_RL[row],
+            index_N=index_N,
+            logits_NV=logits_NV,
+            temperature=float(batch.temperature_R[row]),
+            cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
+            u_3L=u_R3L[row],
+        )
+        if batch.verifying_R[row]:
+            constrained += constrain_draft(constraint, row, read, greedy=bool(batch.greedy_R[row]))
+        elif (one := constrain(constraint, row, read)) is not None:
+            constrained.append(one)
     return constrained
 
 
@@ -352,6 +362,23 @@ def _decide(batch: CanvasBatch, turn: Turn) -> tuple[Decision, Tensor]:
     return decision._replace(accepted_RL=decision.accepted_RL | (single_R1 & turn.free_RL)), finished_R
 
 
+def _verify(batch: CanvasBatch, statistics: Statistics, accepted_RL: Tensor) -> tuple[Tensor, Statistics, Tensor]:
+    """Compare the drafts of the rows that are verified with what was drawn.
+
+    Returns:
+        accepted_RL, there the positions up to the first difference; the statistics, with the draft after that; and
+        kept_R, the positions to commit.
+    """
+    verifying_R1, sampled_RL = batch.verifying_R.unsqueeze(-1), statistics.sampled_RL
+    agreed_RL = (sampled_RL == batch.tokens_RL).cumprod(-1).bool()
+    num_agreed_R = agreed_RL.sum(-1)
+    position_L = torch.arange(sampled_RL.shape[1], device=sampled_RL.device)
+    rest_RL = verifying_R1 & (position_L > num_agreed_R.unsqueeze(-1))
+    sampled_RL = torch.where(rest_RL, batch.tokens_RL, sampled_RL)
+    kept_R = torch.where(batch.verifying_R, torch.minimum(num_agreed_R + 1, batch.length_R), batch.kept_R)
+    return torch.where(verifying_R1, agreed_RL, accepted_RL), statistics._replace(sampled_RL=sampled_RL), kept_R
+
+
 def _review(
     batch: CanvasBatch,
     process: Process,
@@ -370,9 +397,11 @@ def _review(
     same_R = ((draft_RL == batch.draft_RL) | ~free_RL).all(-1) & (batch.step_R > 0)
     stable_R = torch.where(same_R, batch.stable_R + 1, 0)
     stop_R = stop(settings, stable_R, statistics, free_RL, stop_head) | (finished_R & settings.adaptive_R)
-    met_R = stop_R | settings.by_schedule_R | ~settings.adaptive_R | (batch.length_R == 1)
-    stop_R = stop_R | last_R
+    # Whether a draft has settled does not matter if it is verified.
+    met_R = stop_R | settings.by_schedule_R | ~settings.adaptive_R | (batch.length_R == 1) | settings.verify_R
+    stop_R = stop_R | last_R | batch.verifying_R
     sample_R = last_R & (settings.reverse_R | (batch.length_R == 1)) | stop_R & settings.commit_sample_R
+    sample_R = sample_R | batch.verifying_R
     return stop_R, met_R, stable_R, torch.where(sample_R.unsqueeze(-1), statistics.sampled_RL, draft_RL)
 
 
