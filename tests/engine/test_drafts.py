@@ -222,7 +222,7 @@ def test_defaults_give_way_to_what_cannot_be_verified(make_model: Make):
     model = make_model(SPECS["uniform"], {"draft_steps": 1})
     assert model.request("hello").verifies
     given: dict[str, Any]
-    for given in ({"seed_text": "abc"}, {"revisit": 1}, {"record": True}):
+    for given in ({"seed_text": "abc"}, {"revisit": 1}):
         whole, as_before = (model.generate("hello", **given, **more) for more in ({}, {"draft_steps": 0}))
         assert whole.tokens == as_before.tokens
         assert whole.usage.denoising_steps == as_before.usage.denoising_steps

@@ -28,7 +28,11 @@ TEXTS = [
 ANSWERS: list[dict[str, Any]] = [
     {"model": "tiny", "prompt": "answer, then derive: 81*(2/3)^2+sqrt(9)", "seed": 1},
     {"model": "tiny", "prompt": "fizzbuzz in python", "seed": 3, "canvas_length": 16},
-    {"model": "ui", "prompt": "screen: a to-do list about moving house", "seed": 2, "max_tokens": 48, "steps": 6},
+    {"model": "ui", "prompt": "screen: a to-do list about moving house", "seed": 2, "max_tokens": 48, "draft_steps": 0}
+    | {"steps": 6},
+    {"model": "ui", "prompt": "screen: a to-do list about moving house", "seed": 3},
+    {"model": "ui", "prompt": "a page\n b header: Today\n c list\n  d checkbox: Milk\n> tick off the milk", "seed": 4}
+    | {"draft_steps": 2},
 ]
 
 
@@ -37,17 +41,20 @@ def _answer(model: str, prompt: str, **options: Any) -> dict[str, Any]:
     result = loaded.generate(prompt, record=True, trace=True, check_prompt=False, **options)
     entropies = {(each.canvas, each.step - 1): each.entropy for each in result.trace}
     canvases = [
-        [
-            {
-                "tokens": step.tokens_L.tolist(),
-                "temperature": step.temperature,
-                "best": step.draft_L.tolist(),
-                "drawn": step.sampled_L.tolist(),
-                "confidence": step.confidence_L.tolist(),
-                "entropy": entropies[i, step.step],
-            }
-            for step in canvas.steps
-        ]
+        {
+            "first": len(canvas.text) - result.usage.prompt_tokens,
+            "steps": [
+                {
+                    "tokens": step.tokens_L.tolist(),
+                    "temperature": step.temperature,
+                    "best": step.draft_L.tolist(),
+                    "drawn": step.sampled_L.tolist(),
+                    "confidence": step.confidence_L.tolist(),
+                    "entropy": entropies[i, step.step],
+                }
+                for step in canvas.steps
+            ],
+        }
         for i, canvas in enumerate(result.canvases)
     ]
     return {

@@ -8,7 +8,7 @@ import { checkBrowser, explained } from "../src/tab/browser";
 import { checkFile } from "../src/tab/download";
 import { appended, generate, type Forward, type ForwardOutput, type TextModel } from "../src/tab/generate";
 import { refusalOf } from "../src/tab/kinds";
-import { uniforms } from "../src/tab/rng";
+import { ownUniforms, uniforms } from "../src/tab/rng";
 import { acceptByEntropy } from "../src/tab/sampler";
 import { checkManifest, readSettings, type Manifest } from "../src/tab/settings";
 import { readStopHead } from "../src/tab/stop-head";
@@ -79,10 +79,14 @@ describe("acceptance by entropy", () => {
 
 describe("settings", () => {
   it("have Python's defaults, and refuse what the tab does not do", () => {
-    const settings = readSettings({ eos_token_id: [1, 7] }, 1);
+    const { spec } = manifestOf("tiny");
+    const settings = readSettings({ eos_token_id: [1, 7] }, 1, spec);
     expect(settings).toMatchObject({ steps: 48, stopEntropy: 0.005, stableSteps: 1, eosIds: [1, 7] });
-    expect(() => readSettings({ top_p: 0.9 }, 1)).toThrow("top_p is 0.9; allowed in the tab: 1");
-    expect(() => readSettings({ steps: "many" }, 1)).toThrow('steps is "many"; allowed: a number');
+    expect(() => readSettings({ top_p: 0.9 }, 1, spec)).toThrow("top_p is 0.9; allowed in the tab: 1");
+    expect(() => readSettings({ steps: "many" }, 1, spec)).toThrow('steps is "many"; allowed: a number');
+    expect(() => readSettings({ draft_steps: 1 }, 1, { ...spec, next_token: false })).toThrow(
+      "draft_steps is 1; allowed: 0",
+    );
   });
 
   it("refuse manifests of another format, and models of another kind", () => {
@@ -98,25 +102,36 @@ type Recorded = (typeof recorded.answers)[number];
 
 /** A model that reads what Python's read, and checks that it is asked what that one was. */
 function replaying({ model: name, options, lengths, canvases, prompt_tokens: prompt }: Recorded): TextModel {
-  const given = options as { canvas_length?: number; max_tokens?: number; steps?: number };
+  const given = options as {
+    canvas_length?: number;
+    max_tokens?: number;
+    steps?: number;
+    draft_steps?: number;
+    seed: number;
+  };
   const whole = manifestOf(name);
   const auto = given.canvas_length === undefined;
   const manifest: Manifest = auto
     ? whole
     : { ...whole, spec: { ...whole.spec, canvas_length: given.canvas_length ?? 0 }, length_buckets: [] };
-  const settings = readSettings(generationOf(name), 1);
+  const settings = readSettings(generationOf(name), 1, manifest.spec);
   if (given.max_tokens !== undefined) settings.maxTokens = given.max_tokens;
   if (given.steps !== undefined) settings.steps = given.steps;
+  if (given.draft_steps !== undefined) settings.draftSteps = given.draft_steps;
+  const isDrafting = settings.draftSteps > 0;
   const [layers, two, heads, size] = manifest.cache_shape;
   const rowSize = layers * two * heads * size;
-  const steps = canvases.flatMap((canvas, index) => canvas.map((step, i) => ({ ...step, index, i })));
+  const steps = canvases.flatMap(({ steps, first }, index) =>
+    steps.map((step, i) => ({ ...step, i, first, index, isCheck: isDrafting && i === steps.length - 1 })),
+  );
+  const kept = canvases.map(({ first }, i) => (canvases[i + 1]?.first ?? 0) - first);
   let cached = 0;
   const forward: Forward = (input) => {
     expect(input.cache.length).toBe(cached * rowSize);
     const written = new Float32Array(input.tokens.length * rowSize);
     const nothing = { best: new Int32Array(1), drawn: new Int32Array(1), soft: null };
     const numbers = { confidence: Float32Array.of(1), entropy: Float32Array.of(0) };
-    if (input.causal) {
+    if (cached === 0 || (input.causal && !isDrafting)) {
       if (cached === 0) expect(Array.from(input.tokens)).toEqual(prompt.slice(0, -1));
       cached += input.tokens.length;
       return Promise.resolve<ForwardOutput>({
@@ -130,8 +145,15 @@ function replaying({ model: name, options, lengths, canvases, prompt_tokens: pro
     if (step === undefined) throw new Error("Python had stopped by now");
     expect(Array.from(input.tokens.subarray(1))).toEqual(step.tokens.slice(0, -1));
     expect(input.temperature).toBe(step.temperature);
-    const { seed } = options as { seed: number };
-    expect(input.uniform).toEqual(uniforms(seed, step.index, step.i, step.tokens.length, 2));
+    expect([input.causal, input.canvas]).toEqual([step.isCheck, !step.isCheck]);
+    const { length } = step.tokens;
+    expect(input.uniform).toEqual(
+      isDrafting
+        ? ownUniforms(given.seed, step.first, step.isCheck ? 0 : step.i, length, 2)
+        : uniforms(given.seed, step.index, step.i, length, 2),
+    );
+    // What is written of a draft stays in the cache as far as the draft is kept.
+    if (step.isCheck) cached += kept[step.index] ?? 0;
     return Promise.resolve<ForwardOutput>({
       best: Int32Array.from(step.best),
       drawn: Int32Array.from(step.drawn),
@@ -158,7 +180,7 @@ describe("an answer", () => {
     expect(next.value.finishReason).toBe(answer.finish_reason);
     expect(next.value.usage.revisions).toBe(answer.revisions);
     expect(view.ending.certainty).toBeCloseTo(answer.certainty, 5);
-    expect(next.value.usage.denoising_steps).toBe(answer.canvases.flat().length);
+    expect(next.value.usage.denoising_steps).toBe(answer.canvases.flatMap(({ steps }) => steps).length);
   });
 
   it("ends between steps when it is stopped", async () => {
@@ -184,6 +206,7 @@ describe("keys and values", () => {
     const cache = Float32Array.of(1, 2, 3, 4);
     const written = Float32Array.of(5, 6, 7, 8);
     expect(Array.from(appended(cache, written, 2, 2))).toEqual([1, 2, 5, 6, 3, 4, 7, 8]);
+    expect(Array.from(appended(cache, written, 2, 1, 1))).toEqual([1, 2, 5, 3, 4, 7]);
   });
 });
 

@@ -341,7 +341,7 @@ class TextModel:
             revisit_level=1.0 if strength is None else strength,
         )
         if options.get("draft_steps") and not request.verifies:
-            given = "seed_text" if start is not None else "revisit" if revisit else "record"
+            given = "revisit" if revisit else "seed_text"
             raise RequestError(f"draft_steps is {config.draft_steps} with {given}; allowed: one of them")
         self.bundle.check(request)
         return request

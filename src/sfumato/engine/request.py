@@ -149,9 +149,8 @@ class Request:
 
     @property
     def verifies(self) -> bool:
-        """Whether its canvases are drafts to verify; not with a start, revisit or record, which need whole canvases."""
-        whole = self.start is not None or self.revisit or self.record
-        return self.sampler.draft_steps > 0 and not whole
+        """Whether its canvases are drafts to verify; with a start or revisit they are committed whole."""
+        return self.sampler.draft_steps > 0 and self.start is None and not self.revisit
 
 
 @dataclass(kw_only=True)

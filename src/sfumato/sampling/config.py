@@ -58,8 +58,8 @@ class SamplerConfig:
     """0 commits a canvas as it is. Otherwise a canvas of at most this many steps is a draft that the model verifies: it
     reads the draft as text, from left to right, draws the next token at each position, and commits these tokens up to
     and including the first one that differs from the draft. So the answer and its probabilities are those of the
-    autoregressive model at `temperature_end`; canvas length and steps affect only the speed. For models that predict the
-    next token (`GenerationSpec.next_token`); answers with a start, revisit or record are not verified.
+    autoregressive model at `temperature_end`; canvas length and steps affect only the speed. For models that predict
+    the next token (`GenerationSpec.next_token`); answers with a start or revisit are not verified.
 
     Source: Leviathan et al. 2023, arXiv 2211.17192 (speculative decoding); TiDAR, arXiv 2511.08923 (one model drafts by
     diffusion and verifies from left to right)."""

@@ -56,7 +56,9 @@ class Run:
         self.directory = directory
         start, found = self._start()
         self.shape = start.config
-        self.spec = recipe.generation_spec or (DEFAULT if found is None else found.spec)
+        spec = recipe.generation_spec or (DEFAULT if found is None else found.spec)
+        # Text that is not trained to predict the next token unlearns it.
+        self.spec = dataclasses.replace(spec, next_token=spec.next_token and recipe.packing.ar_share > 0)
         recipe.packing.check_for(self.spec)
         layout = PrefixLayout(self.spec)
         if recipe.objective.length_weight and not layout.causal:

@@ -1,8 +1,17 @@
 /** One answer, canvas by canvas, as the engine writes it: `Sequence` and `Engine` in Python. It knows no runtime: a
  * forward is a function. */
 import type { CanvasEvent, Usage } from "../core/protocol";
-import { STREAM, uniforms } from "./rng";
-import { openCanvas, takeStep, temperatureOf, type Canvas, type Readings } from "./sampler";
+import { STREAM } from "./rng";
+import {
+  checksOf,
+  drawsOf,
+  openCanvas,
+  takeStep,
+  temperatureOf,
+  verify,
+  type Canvas,
+  type Readings,
+} from "./sampler";
 import type { Manifest, Settings } from "./settings";
 import type { StopHead } from "./stop-head";
 import type { Tokenizer } from "./tokenizer";
@@ -49,20 +58,25 @@ export interface Answer {
 /** Probability with which a first canvas is to hold the whole answer. */
 const ENOUGH = 0.9;
 const MIN_CONFIDENCE = 1e-30;
+/** Least positions of a draft, where the answer has room for it. */
+const LEAST_DRAFT = 8;
 
-/** Keys and values [layers x 2 x heads, positions, size] with further positions behind them. */
+/** Keys and values [layers x 2 x heads, positions, size] with further positions behind them, the first `kept` of those
+ * written or all. */
 export function appended(
   cache: Float32Array,
   written: Float32Array,
   rows: number,
   size: number,
+  kept?: number,
 ): Float32Array {
-  const [old, more] = [cache.length / rows, written.length / rows];
+  const [old, each] = [cache.length / rows, written.length / rows];
   if (!Number.isInteger(old / size)) throw new Error("the cache has another shape");
-  const all = new Float32Array(cache.length + written.length);
+  const more = kept === undefined ? each : kept * size;
+  const all = new Float32Array(rows * (old + more));
   for (let row = 0; row < rows; row++) {
     all.set(cache.subarray(row * old, (row + 1) * old), row * (old + more));
-    all.set(written.subarray(row * more, (row + 1) * more), row * (old + more) + old);
+    all.set(written.subarray(row * each, row * each + more), row * (old + more) + old);
   }
   return all;
 }
@@ -126,12 +140,16 @@ export async function* generate(
   let cache: Float32Array = new Float32Array(0);
   let cached = 0;
   let [length, logConfidence, decided, unsettled] = [manifest.spec.canvas_length, 0, 0, 0];
+  let lastKept = 0;
   let reason: Answer["finishReason"] | null = null;
   yield event({ type: "canvas.started", model: manifest.name });
   while (reason === null) {
     // The last token of the text is read by the canvas, whose logits stand one position to the left.
     const unwritten = Int32Array.from(text.slice(cached, -1));
     length = manifest.spec.canvas_length;
+    if (settings.draftSteps > 0 && usage.canvases > 0) {
+      length = Math.min(length, Math.max(LEAST_DRAFT, 2 * lastKept));
+    }
     if (unwritten.length > 0) {
       const { written, lengths } = await run({
         tokens: unwritten,
@@ -150,43 +168,55 @@ export async function* generate(
       }
     }
     length = Math.min(length, maxTokens - tokens.length);
-    let canvas = openCanvas(seed, usage.canvases, length, manifest.vocab_size, settings);
+    let canvas = openCanvas(seed, usage.canvases, tokens.length, length, manifest.vocab_size, settings);
     let soft: Float32Array | null = null;
     let read: ForwardOutput | null = null;
     const pieces = (shown: Canvas) => piecesOf(shown, model);
     yield event(stepOf(canvas, null, pieces(canvas), tokens.length));
-    while (!canvas.isDone) {
-      if (isStopped()) {
-        reason = "cancelled";
-        break;
-      }
-      read = await run({
+    const stepOver = (asText: boolean, temperature: number, uniform: Float32Array) =>
+      run({
         tokens: Int32Array.of(text.at(-1) ?? 0, ...canvas.tokens.subarray(0, -1)),
         cache,
-        causal: false,
+        causal: asText,
         read: Int32Array.from({ length }, (_, i) => i),
-        temperature: temperatureOf(canvas, settings),
-        uniform: uniforms(seed, canvas.index, canvas.step, length, STREAM.sample),
-        canvas: true,
-        soft,
+        temperature,
+        uniform,
+        canvas: !asText,
+        soft: asText ? null : soft,
       });
+    while (!canvas.isDone && !isStopped()) {
+      read = await stepOver(false, temperatureOf(canvas, settings), drawsOf(canvas, STREAM.sample));
       soft = read.soft;
       canvas = takeStep(canvas, read, manifest.vocab_size, settings, model.stopHead);
       yield event(stepOf(canvas, read, pieces(canvas), tokens.length));
     }
-    if (reason !== null || read === null) break;
+    if (canvas.isDraft && canvas.isDone && !isStopped()) {
+      read = await stepOver(true, Math.fround(settings.temperatureEnd), checksOf(canvas));
+      [canvas, lastKept] = verify(canvas, read);
+      cache = appended(cache, read.written, rows, size, lastKept);
+      cached += lastKept;
+      yield event(stepOf(canvas, read, pieces(canvas), tokens.length));
+    } else if (!canvas.isDone || read === null || canvas.isDraft) {
+      reason = "cancelled";
+      break;
+    }
+    const committed = canvas.isDraft ? canvas.tokens.subarray(0, lastKept) : canvas.tokens;
     usage.canvases += 1;
     usage.denoising_steps += canvas.step;
     usage.revisions += canvas.revisions;
     usage.time_to_first_commit_s ||= (performance.now() - began) / 1000;
-    for (const each of read.confidence) logConfidence += Math.log(Math.max(each, MIN_CONFIDENCE));
-    decided += length;
     unsettled += Number(canvas.isUnsettled);
-    const end = canvas.tokens.findIndex((token) => settings.eosIds.includes(token));
-    const kept = Array.from(end < 0 ? canvas.tokens : canvas.tokens.subarray(0, end));
+    const end = committed.findIndex((token) => settings.eosIds.includes(token));
+    const kept = Array.from(end < 0 ? committed : committed.subarray(0, end));
+    // What a draft says after the end is not part of the answer.
+    const counted = canvas.isDraft && end >= 0 ? end + 1 : committed.length;
+    for (const each of read.confidence.subarray(0, counted)) {
+      logConfidence += Math.log(Math.max(each, MIN_CONFIDENCE));
+    }
+    decided += counted;
     const before = tokenizer.decode(tokens);
     tokens.push(...kept);
-    text.push(...canvas.tokens);
+    text.push(...committed);
     if (end >= 0) reason = unsettled > 0 ? "steps" : "stop";
     else if (tokens.length >= maxTokens) reason = "length";
     const piece = tokenizer.decode(tokens).slice(before.length);
@@ -200,12 +230,11 @@ export async function* generate(
   usage.completion_tokens = tokens.length;
   usage.total_s = (performance.now() - began) / 1000;
   const whole = tokenizer.decode(tokens);
-  const finishReason = reason ?? "stop";
-  const status = finishReason === "cancelled" ? "cancelled" : "done";
+  const status = reason === "cancelled" ? "cancelled" : "done";
   const certainty = logConfidence / Math.max(1, decided);
-  const ending = { finish_reason: finishReason, seed, certainty, usage };
+  const ending = { finish_reason: reason, seed, certainty, usage };
   yield event({ type: "canvas.done", status, text: whole, ...ending });
-  return { text: whole, finishReason, usage };
+  return { text: whole, finishReason: reason, usage };
 }
 
 type Untold = CanvasEvent extends infer Each
@@ -244,7 +273,7 @@ function stepOf(canvas: Canvas, read: Readings | null, pieces: string[], at: num
     type: "canvas.patch",
     block: canvas.index,
     step: canvas.step,
-    steps: canvas.steps,
+    steps: canvas.steps + Number(canvas.isDraft),
     changes: [{ tokens: [0, read === null ? 0 : length], chars: [at, at], text: pieces.join(""), pieces }],
     state,
     confidence: read === null ? Array<number>(length).fill(0) : Array.from(read.confidence),

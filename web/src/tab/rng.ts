@@ -32,6 +32,17 @@ export function uniforms(
   });
 }
 
+/** One uniform for each position, as a canvas of that position alone would draw it, the first one being `first`. */
+export function ownUniforms(
+  seed: number,
+  first: number,
+  step: number,
+  count: number,
+  stream: number,
+): Float32Array {
+  return Float32Array.from({ length: count }, (_, i) => uniforms(seed, first + i, step, 1, stream)[0] ?? 0);
+}
+
 /** Tokens out of uniforms: noise drawn from a whole vocabulary. Rounds as float32 does. */
 export function noise(u: Float32Array, vocabSize: number): Int32Array {
   return Int32Array.from(u, (one) => Math.min(Math.floor(Math.fround(one * vocabSize)), vocabSize - 1));

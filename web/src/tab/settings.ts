@@ -7,6 +7,7 @@ export interface Spec {
   prefix_attention: string;
   logit_shift: boolean;
   self_conditioning: boolean;
+  next_token?: boolean;
 }
 
 export interface FileFacts {
@@ -32,6 +33,8 @@ export interface Manifest {
 /** How canvases are denoised, see `SamplerConfig` and the entropy sampler. */
 export interface Settings {
   steps: number;
+  /** Steps of a draft that is then verified from left to right; 0 commits canvases as they are. */
+  draftSteps: number;
   entropyBound: number;
   temperatureStart: number;
   temperatureEnd: number;
@@ -73,7 +76,7 @@ export function checkManifest(found: unknown): Manifest {
 
 /** Settings out of generation_config.json, with the defaults of `SamplerConfig`. Throws an Error that names what is not
  * done. */
-export function readSettings(generation: Record<string, unknown>, ownEnd: number): Settings {
+export function readSettings(generation: Record<string, unknown>, ownEnd: number, spec: Spec): Settings {
   for (const [name, allowed] of Object.entries(ONLY)) {
     const given = generation[name] ?? allowed;
     if (given !== allowed) {
@@ -85,8 +88,15 @@ export function readSettings(generation: Record<string, unknown>, ownEnd: number
     if (typeof value !== "number") throw new Error(`${name} is ${JSON.stringify(value)}; allowed: a number`);
     return value;
   };
+  const draftSteps = number("draft_steps", 0);
+  if (draftSteps > 0 && spec.next_token !== true) {
+    throw new Error(
+      `draft_steps is ${draftSteps}; allowed: 0, because the model does not predict the next token`,
+    );
+  }
   return {
     steps: number("steps", 48),
+    draftSteps,
     entropyBound: number("entropy_bound", 0.1),
     temperatureStart: number("temperature_start", 1),
     temperatureEnd: number("temperature_end", 1),

@@ -53,7 +53,7 @@ async function load(name: string): Promise<void> {
   const tokenizer = new Tokenizer(json("tokenizer.json"));
   const { eos_token } = json("tokenizer_config.json") as TokenizerConfig;
   const generation = json("generation_config.json") as Record<string, unknown>;
-  const settings = readSettings(generation, tokenizer.idOf(eos_token));
+  const settings = readSettings(generation, tokenizer.idOf(eos_token), manifest.spec);
   const stop = files.get("stop_head.safetensors");
   const stopHead = stop === undefined ? null : readStopHead(stop);
   await warming;
