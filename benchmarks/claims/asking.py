@@ -15,7 +15,8 @@ from sfumato.evaluation.tasks import ask
 
 
 class Asked:
-    """A model's answers to n held-out items of a task, item i with seed i.
+    """A model's answers to n held-out items of a task, item i with seed i; canvases are committed as they are, unless
+    draft_steps is given.
 
     Args:
         task: the task or its name.
@@ -29,7 +30,7 @@ class Asked:
         self.task = find_task(task) if isinstance(task, str) else task
         found = items(self.task, "test", 0, n) if asked is None else list(asked)
         self.items = [found[i % len(found)] for i in range(n or len(found))]
-        self.results: list[Result] = ask(model, [item.prompt for item in self.items], **options)
+        self.results: list[Result] = ask(model, [item.prompt for item in self.items], **{"draft_steps": 0} | options)
         self.right = [self.task.check(item, result.text) for item, result in zip(self.items, self.results, strict=True)]
 
     @property

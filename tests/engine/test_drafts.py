@@ -149,7 +149,7 @@ def test_the_next_draft_is_twice_what_the_last_one_kept(make_model: Make):
     kept = [len(event.tokens) for event in events if isinstance(event, Committed)]
     drafts = [len(event.tokens) for event in events if isinstance(event, CanvasChanged) and event.step == 0]
     left = [64 - sum(kept[:i]) for i in range(len(kept))]
-    assert drafts[0] == 64
+    assert drafts[0] == 16
     assert drafts[1:] == [min(num, max(8, 2 * last)) for num, last in zip(left[1:], kept, strict=False)]
 
 

@@ -40,8 +40,8 @@ from sfumato.sampling import (
     StepResult,
 )
 
-# Minimum length of a draft that is verified, where the answer has room for it.
-_LEAST_DRAFT = 8
+# A draft is about as long as what will probably be kept of it.
+_FIRST_DRAFT, _LEAST_DRAFT = 16, 8
 # Lower bound on a confidence.
 _MIN_CONFIDENCE = 1e-30
 
@@ -177,7 +177,8 @@ class Sequence:
     def wants_length(self) -> bool:
         """Whether the length head must run before the first canvas is opened."""
         first = self.first_length is None and self.canvas == 0 and self.start is None
-        return first and self.request.auto_length and self.num_written > 0 and not self.bundle.spec.autoregressive
+        auto = self.request.auto_length and not self.verifies and not self.bundle.spec.autoregressive
+        return first and auto and self.num_written > 0
 
     @property
     def canvas_length(self) -> int:
@@ -189,9 +190,9 @@ class Sequence:
             wanted, num_left = wanted + opened.end - opened.start, num_left + len(self.complete.ends)
         elif self.canvas == 0 and self.first_length is not None:
             wanted = self.first_length
-        elif self.verifies and self._committed:
-            last = self._committed[-1]
-            wanted = min(wanted, max(_LEAST_DRAFT, 2 * (last.end - last.start)))
+        elif self.verifies:
+            kept = [canvas.end - canvas.start for canvas in self._committed[-1:]]
+            wanted = min(wanted, max(_LEAST_DRAFT, 2 * kept[0]) if kept else _FIRST_DRAFT)
         return self.layout.canvas_length(wanted, num_left)
 
     @property

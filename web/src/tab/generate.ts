@@ -58,8 +58,8 @@ export interface Answer {
 /** Probability with which a first canvas is to hold the whole answer. */
 const ENOUGH = 0.9;
 const MIN_CONFIDENCE = 1e-30;
-/** Least positions of a draft, where the answer has room for it. */
-const LEAST_DRAFT = 8;
+/** Positions of the first draft, and the fewest of a later one: about as many as will probably be kept. */
+const [FIRST_DRAFT, LEAST_DRAFT] = [16, 8];
 
 /** Keys and values [layers x 2 x heads, positions, size] with further positions behind them, the first `kept` of those
  * written or all. */
@@ -147,8 +147,9 @@ export async function* generate(
     // The last token of the text is read by the canvas, whose logits stand one position to the left.
     const unwritten = Int32Array.from(text.slice(cached, -1));
     length = manifest.spec.canvas_length;
-    if (settings.draftSteps > 0 && usage.canvases > 0) {
-      length = Math.min(length, Math.max(LEAST_DRAFT, 2 * lastKept));
+    const isDrafting = settings.draftSteps > 0;
+    if (isDrafting) {
+      length = Math.min(length, usage.canvases > 0 ? Math.max(LEAST_DRAFT, 2 * lastKept) : FIRST_DRAFT);
     }
     if (unwritten.length > 0) {
       const { written, lengths } = await run({
@@ -163,7 +164,7 @@ export async function* generate(
       });
       cache = appended(cache, written, rows, size);
       cached += unwritten.length;
-      if (lengths !== null && usage.canvases === 0) {
+      if (lengths !== null && usage.canvases === 0 && !isDrafting) {
         length = firstLength(lengths, manifest.length_buckets) ?? length;
       }
     }
