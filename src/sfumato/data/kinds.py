@@ -34,9 +34,6 @@ class PromptKind:
     """Python regular expression that matches the whole prompt; a dot also matches line ends."""
     instruction: str = ""
     """The line put before a text to have it rewritten; empty for a kind that does not rewrite."""
-    answers: str = ""
-    """What every answer is, unless the request has a constraint of its own: "ui_program", a program that fits the
-    prompt's page; empty for any text."""
 
     def __post_init__(self) -> None:
         try:
@@ -45,10 +42,6 @@ class PromptKind:
             raise ConfigError(f"pattern of prompt kind {self.name!r} is {self.pattern!r}: {error}") from None
         if not matches:
             raise ConfigError(f"example of prompt kind {self.name!r} does not match its pattern {self.pattern!r}")
-        if self.answers not in ("", "ui_program"):
-            raise ConfigError(
-                f"answers of prompt kind {self.name!r} is {self.answers!r}; allowed: 'ui_program', or empty"
-            )
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
@@ -57,14 +50,6 @@ class PromptKind:
     def matches(self, prompt: str) -> bool:
         """Whether a prompt is of this kind."""
         return self._compiled.fullmatch(prompt) is not None
-
-    def answer_pattern(self, prompt: str) -> str | None:
-        """Regular expression of the answers to a prompt; None if any text may be one."""
-        if not self.answers:
-            return None
-        from sfumato.ui.grammar import pattern_for
-
-        return pattern_for(prompt)
 
     def to_dict(self) -> dict[str, str]:
         """The JSON object for generation_config.json."""
@@ -98,27 +83,20 @@ def visible_turns(turns: Sequence[Turn], kinds: Sequence[object]) -> Sequence[Tu
     return [turn for turn in turns[:-1] if turn["role"] == "system"][:1] + list(turns[-1:]) if kinds else turns
 
 
-def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: str) -> str | None:
+def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: str) -> None:
     """Refuse a message, or the last one of a conversation, of none of a model's kinds; token ids are never refused.
-
-    Returns:
-        The regular expression of answers, if the kind has one.
 
     Raises:
         RequestError: with an example of each kind.
     """
     message = prompt if isinstance(prompt, str) else prompt[-1]
     text = message.get("content") if isinstance(message, Mapping) else message
-    if not kinds or not isinstance(text, str):
-        return None
-    for kind in kinds:
-        if kind.matches(text):
-            return kind.answer_pattern(text)
-    shown = text if len(text) <= 60 else f"{text[:60]}..."
-    raise RequestError(
-        f"{model} was not trained on prompts like {shown!r}; allowed, for example:\n{examples(kinds)}\n"
-        "any other prompt is answered, with little meaning, by `sfumato run --any-prompt` or check_prompt=False"
-    )
+    if kinds and isinstance(text, str) and not any(kind.matches(text) for kind in kinds):
+        shown = text if len(text) <= 60 else f"{text[:60]}..."
+        raise RequestError(
+            f"{model} was not trained on prompts like {shown!r}; allowed, for example:\n{examples(kinds)}\n"
+            "any other prompt is answered, with little meaning, by `sfumato run --any-prompt` or check_prompt=False"
+        )
 
 
 def check_instruction(given: str, kinds: Sequence[PromptKind], model: str) -> str:

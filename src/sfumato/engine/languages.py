@@ -82,13 +82,6 @@ class Languages:
             raise RequestError(f"no text satisfies {names} together; relax one of them")
         return automaton
 
-    def expected(self, pattern: str) -> Automaton | None:
-        """The automaton for what a model should answer; None if it is too large, so that anything is allowed."""
-        try:
-            return self._remember(pattern, lambda: self.make([functools.partial(from_regex, pattern)]))
-        except RequestError:
-            return None
-
     def framed(self, left: str, right: str) -> Automaton | None:
         """Any text with this prefix and suffix; None if both are empty."""
         if (left, right) == ("", ""):

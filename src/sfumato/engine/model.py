@@ -302,9 +302,8 @@ class TextModel:
         config = self._sampler_config(options)
         length, auto_length = self._canvas_length(options.get("canvas_length"))
         tokens = encode_prompt(self.tokenizer, prompt, raw=options.get("raw", False), system=options.get("system"))
-        pattern = None
         if options.get("check_prompt", True) and not options.get("raw"):
-            pattern = check_kind(prompt, self.kinds, self.name)
+            check_kind(prompt, self.kinds, self.name)
         seed_text, strength = options.get("seed_text"), options.get("strength")
         if seed_text is not None:
             self._check_sees_suffix("start from a draft")
@@ -316,9 +315,6 @@ class TextModel:
         whole = ("schema", "regex", "choices", "constraint")
         if stop and (asked := [name for name in whole if options.get(name) is not None]):
             raise RequestError(f"stop would cut an answer that must match {asked[0]} as a whole; allowed: one of them")
-        automaton = self.languages.asked(options, pin=pinned)
-        if automaton is None and pattern is not None and start is None and not stop:
-            automaton = self.languages.expected(pattern)
         request = Request(
             prompt=tokens,
             sampler=config,
@@ -334,7 +330,7 @@ class TextModel:
             min_steps=options.get("min_steps"),
             start=start,
             stop=stop,
-            automaton=automaton,
+            automaton=self.languages.asked(options, pin=pinned),
             logit_bias=tuple(logit_bias.items()),
             top_logprobs=options.get("top_logprobs", 0),
             revisit=revisit,

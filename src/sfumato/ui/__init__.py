@@ -4,7 +4,6 @@
 """
 
 from sfumato.ui.edits import OPERATIONS, REFUSALS, execute, is_refusal
-from sfumato.ui.grammar import program_pattern
 from sfumato.ui.tree import Component, check_page, parse, to_text
 
 __all__ = [
@@ -15,6 +14,5 @@ __all__ = [
     "execute",
     "is_refusal",
     "parse",
-    "program_pattern",
     "to_text",
 ]

@@ -104,7 +104,6 @@ class Edit(_Interface):
         description="Changes a screen as a sentence says: writes the program that does it.",
         example="a page\n b header: Moving house\n c list\n  d checkbox: Pack the books\n> tick off the first one",
         pattern=r"a page.*\n> [^\n]+",
-        answers="ui_program",
     )
 
     def generate(self, seed: int) -> Item:
