@@ -23,6 +23,7 @@ CLAIMS = (
     "learned-stop",
     "batch",
     "drafting",
+    "self-drafting",
     "epochs",
     "noise",
     "sizes",
