@@ -16,7 +16,7 @@ NUM_ITEMS = {"sudoku9": 20}
 HELD_OUT = ("wordings", "domains", "combinations")
 SAME_KIND = (
     {"pets": "json"}
-    | {f"{task}_{part}": task for task in ("ui_screen", "ui_edit") for part in (*HELD_OUT, "written")}
+    | {f"{task}_{part}": task for task in ("ui_screen", "ui_edit") for part in (*HELD_OUT, "written", "examples")}
     | {"ui_edit_several": "ui_edit"}
 )
 PAIR = [
