@@ -421,6 +421,7 @@ def _card(host: Host, name: str) -> _Json:
             "noise": None if spec.autoregressive else spec.noise,
             "canvas_length": spec.canvas_length,
             "steps": model.sampler_defaults.steps,
+            "draft_steps": model.sampler_defaults.draft_steps if spec.next_token else None,
             "sampler": model.sampler_defaults.sampler.name,
             "samplers": model.samplers,
             "limits": model.limits,
