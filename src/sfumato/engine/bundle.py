@@ -146,3 +146,21 @@ def possible_states(automaton: Automaton, start: Start) -> Truths:
     pairs = zip(start.tokens[:num], start.frozen[:num], strict=True)
     fixed = [int(automaton.class_V[token]) if kept else -1 for token, kept in pairs]
     return backward(automaton, fixed, may_end=start.blanks)
+
+
+def forced_tokens(tokenizer: Tokenizer, automaton: Automaton | None, state: int, num_left: int) -> list[int]:
+    """Tokens that a constraint forces in a state, except the last, which may merge with what follows.
+
+    Args:
+        num_left: maximum tokens of the rest of the answer.
+    """
+    if automaton is None or state >= automaton.end_state:
+        return []
+    text, whole = automaton.forced(state)
+    tokens = tokenizer.encode(text.decode(errors="ignore"))
+    if not whole or len(tokens) == num_left:
+        tokens = tokens[:-1]
+    after = automaton.walk(state, tokens)
+    # Under another tokenization it might not fit.
+    fits = len(tokens) <= num_left and after < automaton.num_states
+    return tokens if fits and automaton.distance_S[after] <= num_left - len(tokens) else []

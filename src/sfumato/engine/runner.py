@@ -70,7 +70,9 @@ class ScheduledSequence:
 
     @property
     def num_positions(self) -> int:
-        return self.num_written + (self.sequence.num_step if self.denoises else 0)
+        sequence = self.sequence
+        step = sequence.layout.num_step(len(sequence.text), sequence.canvas_length) if self.denoises else 0
+        return self.num_written + step
 
 
 def enqueue(waiting: list[Sequence], sequence: Sequence, *, first: bool = False) -> None:

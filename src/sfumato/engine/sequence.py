@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sfumato.engine.bundle import ModelBundle, possible_states
+from sfumato.engine.bundle import ModelBundle, forced_tokens, possible_states
 from sfumato.engine.kvcache import CachedText
 from sfumato.engine.request import (
     CanvasChanged,
@@ -122,6 +122,8 @@ class Sequence:
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
         self.layout = self.bundle.layout
+        # Whether its canvases are drafts, committed as far as the model would write them from left to right.
+        self.verifies = self.request.verifies
         self.usage.prompt_tokens = len(self.request.prompt)
         self._committed: list[_CommittedCanvas] = []
         self._begin(self.request.start)
@@ -141,11 +143,6 @@ class Sequence:
     @property
     def seed(self) -> int:
         return self.request.seed + self.variation
-
-    @property
-    def verifies(self) -> bool:
-        """Whether its canvases are drafts, committed as far as the model would write them from left to right."""
-        return self.request.verifies
 
     @property
     def canvas_key(self) -> int:
@@ -177,8 +174,8 @@ class Sequence:
     def wants_length(self) -> bool:
         """Whether the length head must run before the first canvas is opened."""
         first = self.first_length is None and self.canvas == 0 and self.start is None
-        auto = self.request.auto_length and not self.verifies and not self.bundle.spec.autoregressive
-        return first and auto and self.num_written > 0
+        predicts = first and self.request.auto_length and not self.verifies and self.num_written > 0
+        return predicts and not self.bundle.spec.autoregressive
 
     @property
     def canvas_length(self) -> int:
@@ -194,11 +191,6 @@ class Sequence:
             kept = [canvas.end - canvas.start for canvas in self._committed[-1:]]
             wanted = min(wanted, max(_LEAST_DRAFT, 2 * kept[0]) if kept else _FIRST_DRAFT)
         return self.layout.canvas_length(wanted, num_left)
-
-    @property
-    def num_step(self) -> int:
-        """Positions that a step over its canvas computes."""
-        return self.layout.num_step(len(self.text), self.canvas_length)
 
     @property
     def noise_level(self) -> float:
@@ -280,7 +272,8 @@ class Sequence:
         if self.verifies:
             return
         if start is None:
-            skipped = self._forced_tokens()
+            num_left = self.max_tokens - first
+            skipped = forced_tokens(self.bundle.tokenizer, self.request.automaton, self.state, num_left)
         elif not first and self.max_tokens <= self.request.canvas_length:
             skipped = []
         else:
@@ -288,21 +281,6 @@ class Sequence:
             skipped = list(start.tokens[first:end])
         self._append(skipped, [1.0] * len(skipped))
         self._extend_text(skipped)
-
-    def _forced_tokens(self) -> list[int]:
-        """Tokens that the constraint forces, except the last, which may merge with what follows."""
-        automaton = self.request.automaton
-        if automaton is None or self.state >= automaton.end_state:
-            return []
-        text, whole = automaton.forced(self.state)
-        tokens = self.bundle.tokenizer.encode(text.decode(errors="ignore"))
-        num_left = self.max_tokens - len(self.tokens)
-        if not whole or len(tokens) == num_left:
-            tokens = tokens[:-1]
-        after = automaton.walk(self.state, tokens)
-        # Under another tokenization it might not fit.
-        fits = len(tokens) <= num_left and after < automaton.num_states
-        return tokens if fits and automaton.distance_S[after] <= num_left - len(tokens) else []
 
     def _until_end(self, tokens: list[int]) -> tuple[list[int], bool]:
         """The tokens before the first end token, and whether there is one; with a start, none counts."""

@@ -28,7 +28,7 @@ from sfumato.errors import RequestError
 from sfumato.sampling.config import RowSettings, SamplerConfig
 from sfumato.sampling.constraint import Constraint
 from sfumato.sampling.logits import Statistics, TopTokens
-from sfumato.sampling.samplers.base import Stream, uniform
+from sfumato.sampling.samplers.base import Stream, uniform, uniform_each
 
 T = TypeVar("T")
 
@@ -231,15 +231,9 @@ class CanvasBatch:
         drawn = uniform(self.seed_R, self.canvas_R, self.step_R, position_L, stream)
         if not self.settings.verifies:
             return drawn
-        # The numbers that a canvas of this position alone would draw; the first step draws the same, so that its draft
-        # agrees more often.
-        shape, length = drawn.shape, len(position_L)
+        # The first step draws the same numbers as the one that verifies, so that more of its draft is kept.
         step_R = torch.where(self.verifying_R, 0, self.step_R)
-        canvas_RL = self.canvas_R.unsqueeze(-1) + position_L
-        keys = (key_R.repeat_interleave(length) for key_R in (self.seed_R, step_R))
-        seed_M, step_M = keys
-        own_MK = uniform(seed_M, canvas_RL.flatten(), step_M, position_L[:1], stream)
-        own = own_MK.view(len(self), length, -1).transpose(1, 2).reshape(shape)
+        own = uniform_each(self.seed_R, self.canvas_R, step_R, position_L, stream).view_as(drawn)
         return torch.where(self.settings.verify_R.view(-1, *[1] * (drawn.ndim - 1)), own, drawn)
 
     def select(self, rows: Sequence[int]) -> CanvasBatch:

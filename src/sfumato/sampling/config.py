@@ -290,7 +290,7 @@ class RowSettings:
         """Whether any row is verified; decided on the host."""
         return any(config.draft_steps for config in self.configs)
 
-    @property
+    @cached_property
     def verify_R(self) -> Tensor:
         """bool; rows whose canvases are drafts."""
         return self.draft_steps_R > 0

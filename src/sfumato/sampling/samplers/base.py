@@ -320,6 +320,21 @@ def uniform(
     return torch.from_numpy(top.astype(np.float32) * np.float32(2.0**-_MANTISSA_BITS))
 
 
+def uniform_each(
+    seed_R: Tensor, canvas_R: Tensor, step_R: Tensor, position_L: Tensor, stream: int | Sequence[int]
+) -> Tensor:
+    """Like `uniform`, but position i draws what the only position of canvas canvas_R + i would draw.
+
+    Args:
+        position_L: int64; 0, 1, 2, ...
+    """
+    length = len(position_L)
+    seed_M, step_M = (key_R.repeat_interleave(length) for key_R in (seed_R, step_R))
+    canvas_M = (canvas_R.unsqueeze(-1) + position_L).flatten()
+    drawn_MK = uniform(seed_M, canvas_M, step_M, position_L[:1], stream)
+    return drawn_MK.view(len(seed_R), length, -1).transpose(1, 2).contiguous()
+
+
 def _top_bits(seed_R: Any, canvas_R: Any, step_R: Any, position_RL: Any, stream: Any) -> Any:
     """The bits of each uniform, of arrays of torch or numpy."""
     state = _finalise(seed_R + _GOLDEN)
