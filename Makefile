@@ -129,7 +129,7 @@ report: .venv/.ready-dev
 
 # What docs/evidence says, measured again and drawn: NAME:ITEMS.
 evidence: .venv/.ready-dev
-	@for claim in frontier:50 answer-first:200 steps:100 difficulty:200 iteration:60 learned-stop:100 batch:128 drafting:1; do \
+	@for claim in frontier:50 answer-first:200 steps:100 difficulty:200 iteration:60 learned-stop:100 batch:128 drafting:1 self-drafting:150; do \
 	  $(BIN)/python -m benchmarks claims $${claim%:*} --n $${claim#*:} > /dev/null || exit; \
 	done
 

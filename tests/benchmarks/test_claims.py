@@ -10,7 +10,18 @@ from typing import Any
 
 import pytest
 from benchmarks.__main__ import app
-from benchmarks.claims import answer_first, batch, difficulty, drafting, epochs, iteration, learned_stop, noise, steps
+from benchmarks.claims import (
+    answer_first,
+    batch,
+    difficulty,
+    drafting,
+    epochs,
+    iteration,
+    learned_stop,
+    noise,
+    self_drafting,
+    steps,
+)
 from benchmarks.claims.asking import Asked
 from benchmarks.shapes import build_shape
 from benchmarks.simulate import reached
@@ -170,6 +181,17 @@ def test_drafting_bounds():
     assert rows[1]["acceptance_for_2"] == pytest.approx(1.0)
     assert drafting.acceptance(2, 1.5) == pytest.approx(0.5)
     assert drafting.acceptance(2, 2.5) is None
+
+
+def test_drafts_are_what_the_same_weights_write_by_token(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(self_drafting, "TASKS", {"tiny": ("json",)})
+    canvas, drafts, tokens = self_drafting.measure(3)
+    assert [row["way"] for row in (canvas, drafts, tokens)] == ["canvas", "drafts", "tokens"]
+    assert drafts["same_as_tokens"] == 1.0
+    assert (drafts["right"], drafts["tokens"]) == (tokens["right"], tokens["tokens"])
+    # One pass a token and one for the end, against far fewer.
+    assert tokens["passes"] == tokens["tokens"] + 1
+    assert drafts["passes"] < tokens["passes"] / 2
 
 
 def test_noise_counts_answers_by_task_and_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -364,7 +364,7 @@ class StepForward:
         batch = self._batch
         assert batch is not None
         decided: list[Numbers | None] = [None] * len(batch)
-        verifying = batch.verifying_R.tolist()
+        verifying = batch.verifying_R.tolist() if batch.settings.verifies else [False] * len(batch)
         if active is not None:
             canvas_RL, whole_R = (column.cpu().numpy() for column in active)
             decided = [
