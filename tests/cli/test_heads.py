@@ -63,7 +63,7 @@ def test_no_length_head_without_causal_prefix(sfumato, recipe, tmp_path):
     copy = tmp_path / "full"
     shutil.copytree(ASSETS / "tiny", copy)
     config = json.loads((copy / "config.json").read_text())
-    config["generation_spec"] |= {"prefix_attention": "full", "logit_shift": False}
+    config["generation_spec"] |= {"prefix_attention": "full", "logit_shift": False, "next_token": False}
     (copy / "config.json").write_text(json.dumps(config))
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", f"model={copy}")
     assert done.exit_code == 2
