@@ -83,5 +83,7 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
         passes.bar(where, [row["passes"] for row in shown], 0.25, color=color)
     right.set(ylim=(0, 1.02), ylabel="right")
     right.legend(fontsize=8, frameon=False, ncols=3, loc="upper right", bbox_to_anchor=(1, 1.2))
-    passes.set(yscale="log", ylabel="passes an answer")
+    passes.set(yscale="log", ylabel="passes an answer", ylim=(1, 100))
+    passes.set_yticks([1, 2, 5, 10, 20, 50, 100], [1, 2, 5, 10, 20, 50, 100])
+    passes.minorticks_off()
     passes.set_xticks(range(len(tasks)), tasks, rotation=25, ha="right", fontsize=8)

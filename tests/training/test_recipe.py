@@ -192,6 +192,9 @@ def test_run_starts_from_a_checkpoint(path: Path, tmp_path: Path):
     expected, found = first.trainer.model.state_dict(), second.trainer.model.state_dict()
     assert all(torch.equal(found[name], expected[name]) for name in expected)
     assert found.keys() - expected.keys() == {"model.canvas_embed.weight"}
+    # Embeddings mean nothing to another tokenizer.
+    assert not (tmp_path / "two" / "tokenizer").exists()
+    assert second.tokenizer.encode("7+8") == first.tokenizer.encode("7+8")
     assert all(torch.equal(found[name], tensor) for name, tensor in second.trainer.average.items())
     with pytest.raises(ConfigError, match=r"its tensors do not fit this model: .*model\.embed_tokens\.weight"):
         Run(read(path, start, "model.hidden_size=12"), tmp_path / "three")

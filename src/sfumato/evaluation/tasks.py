@@ -110,7 +110,7 @@ def evaluate_task(
         task=name,
         n=n,
         seed=seed,
-        steps=options.get("steps") or model.sampler_defaults.steps,
+        steps=_max_steps(model, options),
         score=sum(right) / n,
         unsettled=sum(result.usage.unsettled > 0 for result in results),
         mean_steps=sum(result.usage.denoising_steps for result in results) / n,
@@ -121,6 +121,15 @@ def evaluate_task(
         right_to_wrong=right_to_wrong,
         twin=_twin_score(twin, task, asked, seed) if twin else None,
     )
+
+
+def _max_steps(model: TextModel, options: GenerateOptions) -> int:
+    """Maximum steps of a canvas, or of a draft."""
+    defaults = model.sampler_defaults
+    steps, drafting = options.get("steps"), options.get("draft_steps")
+    steps = defaults.steps if steps is None else steps
+    drafting = defaults.draft_steps if drafting is None else drafting
+    return min(steps, drafting) if drafting else steps
 
 
 def first_accepted_answer(task: Task, result: Result) -> str | None:

@@ -45,7 +45,8 @@ class DataConfig:
     files: dict[str, float] = field(default_factory=dict)
     """Weight of each text, .jsonl or .parquet file or directory of shards, relative to the working directory."""
     tokenizer: str = ""
-    """Tokenizer directory or model name; empty trains a tokenizer of model.vocab_size on the tasks."""
+    """Tokenizer directory or model name; empty takes that of init_from or the adapted model, and otherwise trains a
+    tokenizer of model.vocab_size on the tasks."""
     tokenizer_items: int = 2000
     """Items of each task used to train a new tokenizer."""
     tokenizer_words: bool = False

@@ -204,7 +204,7 @@ class Run:
             tokenizer = Tokenizer.of(open_checkpoint(find_model(data.tokenizer)))
         elif data.tokenizer or (saved / "tokenizer.json").exists():
             tokenizer = Tokenizer.load(given)
-        elif self.recipe.adapt is not None or self.recipe.model is None:
+        elif self.recipe.adapt is not None or self.recipe.init_from:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
             tokenizer = Tokenizer.of(open_checkpoint(given))
         else:
