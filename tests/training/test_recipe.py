@@ -202,6 +202,20 @@ def test_run_starts_from_a_checkpoint(path: Path, tmp_path: Path):
         Run(read(path, f"init_from={tmp_path / 'nowhere'}"), tmp_path / "four")
 
 
+def test_text_without_a_loss_drafts_no_more(path: Path, tmp_path: Path):
+    """What no longer learns to predict the next token cannot verify a draft."""
+    spec = "generation_spec={canvas_length = 8, logit_shift = true, next_token = true}"
+    first = Run(read(path, spec, "generation={draft_steps = 1}"), tmp_path / "one")
+    first.save_checkpoint()
+    (tmp_path / "further.toml").write_text(SMALL[SMALL.index("[data]") :])
+    start = f"init_from={first.checkpoint_directory}"
+    same = Run(load_recipe(Recipe, tmp_path / "further.toml", [start]), tmp_path / "two")
+    assert (same.spec.next_token, same.generation["draft_steps"]) == (True, 1)
+    without = Run(load_recipe(Recipe, tmp_path / "further.toml", [start, "packing.ar_share=0"]), tmp_path / "three")
+    assert not without.spec.next_token
+    assert "draft_steps" not in without.generation
+
+
 def test_checkpoint_is_trained_with_its_own_spec(path: Path, tmp_path: Path):
     """A recipe that does not say how a model generates takes it, and how it samples, from where it starts."""
     masks = "generation_spec={noise = 'mask', mask_id = 4, canvas_length = 8, prefix_attention = 'full'}"

@@ -129,6 +129,7 @@ def test_step_share_limits_the_replayed_steps(make_model: Callable[..., TextMode
         ("top_p", {"top_p": 0.9}),
         ("top_k", {"top_k": 5}),
         ("greedy_tail", {"greedy_tail": 1}),
+        ("draft_steps", {"draft_steps": 1}),
         ("reuse", {"reuse": "settled"}),
         ("temperature_end", {"temperature_end": 0.0}),
         ("sampler is 'ancestral'", {"name": "ancestral"}),

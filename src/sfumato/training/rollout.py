@@ -104,7 +104,7 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
             f"sampler is {sampler.sampler.name!r}, which follows the reverse process; allowed: "
             "one that accepts what it has drawn, such as 'entropy'"
         )
-    for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("reuse", "none")):
+    for name, only in (("top_p", 1.0), ("top_k", 0), ("greedy_tail", 0), ("draft_steps", 0), ("reuse", "none")):
         if getattr(sampler, name) != only:
             raise ConfigError(f"{name} is {getattr(sampler, name)!r}; allowed for replayed steps: {only!r}")
     for name in ("temperature_start", "temperature_end"):

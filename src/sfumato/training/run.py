@@ -66,7 +66,9 @@ class Run:
                 f"objective.length_weight is {recipe.objective.length_weight} and {layout.setting}; "
                 "allowed: 0, because a length head needs a causal prefix"
             )
-        before = {} if found is None else found.generation
+        before = {} if found is None else dict(found.generation)
+        if not self.spec.next_token:
+            before.pop("draft_steps", None)
         # Files teach prompts other than the tasks', and so may have a starting model without kinds.
         unknown_kinds = recipe.data.files or (found is not None and FIELD not in before)
         kinds = [] if unknown_kinds else kinds_of(recipe.data.tasks)
