@@ -260,6 +260,7 @@ def serving(
     count: Annotated[int | None, typer.Option(min=1, help="Requests, cases per operation, kills or rounds.")] = None,
     clients: Annotated[int, typer.Option(min=1, help="For the soak.")] = 64,
     minutes: Annotated[float, typer.Option(min=0.1, help="For the soak.")] = 30.0,
+    model: Annotated[str, typer.Option(help="For the overhead.")] = "tiny",
 ) -> None:
     """The embedded model over HTTP: errors, losses and cost. Prints one line of JSON."""
     from benchmarks.serving_soak import soak
@@ -270,7 +271,7 @@ def serving(
         "fuzz": lambda: fuzz(count or 600),
         "soak": lambda: soak(clients, minutes),
         "kills": lambda: kills(count or 20),
-        "overhead": lambda: overhead(count or 40),
+        "overhead": lambda: overhead(count or 40, model),
         "neighbours": lambda: neighbours(count or 6),
     }
     [chosen] = ways("measure", measure, measures)

@@ -36,9 +36,9 @@ class Overhead:
     """Tokens per second of 16 clients over those of one."""
 
 
-def _body(tokens: int, seed: int, steps: int = 16) -> _Json:
-    """A request whose canvases take all steps."""
-    diffusion = {"steps": steps, "canvas_length": 32, "settings": {"adaptive": False}}
+def _body(tokens: int, seed: int, steps: int = 16, *, by_token: bool = False) -> _Json:
+    """A request whose canvases take all steps; by_token for an autoregressive model."""
+    diffusion = {"steps": steps, "settings": {"adaptive": False}} | ({} if by_token else {"canvas_length": 32})
     return {"messages": MESSAGES, "max_tokens": tokens, "seed": seed, "diffusion": diffusion}
 
 
@@ -54,17 +54,19 @@ def _end_token() -> int:
     return outline("tiny").tokenizer.eos_ids[0]
 
 
-def overhead(requests: int) -> Overhead:
+def overhead(requests: int, name: str = "tiny") -> Overhead:
     """Compare requests over HTTP and in process, and 16 clients with one."""
     import sfumato
     from sfumato.engine.request import Committed
 
-    model = sfumato.load("tiny")
+    model = sfumato.load(name)
+    by_token = model.spec.autoregressive
     pairs: list[tuple[float, float, float, float]] = []
 
     def in_process(seed: int) -> tuple[float, float]:
         started, first = time.perf_counter(), 0.0
-        options: Any = {"steps": 16, "canvas_length": 32, "adaptive": False, "max_tokens": 64, "seed": seed}
+        options: Any = {"steps": 16, "canvas_length": 1 if by_token else 32, "adaptive": False, "max_tokens": 64}
+        options["seed"] = seed
         for _, event in model.engine.run([model.request(MESSAGES, **options)]):
             if isinstance(event, Committed) and event.text:
                 first = first or time.perf_counter() - started
@@ -75,7 +77,7 @@ def overhead(requests: int) -> Overhead:
 
         async def work() -> None:
             for i in numbers:
-                answer = await client.ask(CHAT, _body(64, 1000 + i))
+                answer = await client.ask(CHAT, _body(64, 1000 + i, by_token=by_token))
                 counts.append(answer.json["usage"]["completion_tokens"])
 
         started = time.perf_counter()
@@ -85,7 +87,7 @@ def overhead(requests: int) -> Overhead:
     async def run(server: Server) -> tuple[float, float]:
         client = Client(server.port)
         for i in range(requests + 3):
-            answer = await client.ask(CHAT, _body(64, i) | {"stream": True})
+            answer = await client.ask(CHAT, _body(64, i, by_token=by_token) | {"stream": True})
             first, whole = in_process(i)
             if i >= 3:
                 pairs.append((answer.first_s, answer.seconds, first, whole))
@@ -93,7 +95,7 @@ def overhead(requests: int) -> Overhead:
         return statistics.median(one for one, _ in rates), statistics.median(many / one for one, many in rates)
 
     with tempfile.TemporaryDirectory() as directory:
-        server = Server(Path(directory))
+        server = Server(Path(directory), models=[name])
         alone, ratio = asyncio.run(run(server))
         server.stop()
     return Overhead(
