@@ -79,7 +79,7 @@ class HostedModel:
     async def start(self) -> None:
         """Start answering, after compiling what answers need, so that no answer waits for it."""
         await self.answering.__aenter__()
-        await asyncio.to_thread(lambda: list(self.answering.engine.run(self._first_requests())))
+        await _run_aside(lambda: list(self.answering.engine.run(self._first_requests())))
 
     def _first_requests(self) -> list[Request]:
         regex, prompt = "[ab]{2}", (self.model.tokenizer.eos_ids[0],)
@@ -213,7 +213,7 @@ class Host:
         return name in self.loaded and not self.loaded[name].answering.failed
 
     async def _load(self, name: str) -> HostedModel:
-        model = await asyncio.to_thread(lambda: load(self.names[name], **self._settings))
+        model = await _run_aside(lambda: load(self.names[name], **self._settings))
         hosted = HostedModel(name, model, Engine(model, self._config))
         while self.loaded and hosted.size_bytes + self.size_bytes > self._memory_bytes:
             idle = [other for other in self.loaded.values() if not other.num_users]
@@ -235,6 +235,19 @@ class Host:
         async with self._loading:
             for hosted in self.loaded.values():
                 await hosted.close()
+
+
+async def _run_aside(function: Callable[[], Answer]) -> Answer:
+    """Run a function in a thread that ends with it.
+
+    OpenMP keeps a team for each thread that has computed. With more of its threads than cores, none of them waits
+    actively any more, which makes every step of the engine slower.
+    """
+    thread = ThreadPoolExecutor(1)
+    try:
+        return await asyncio.get_running_loop().run_in_executor(thread, function)
+    finally:
+        thread.shutdown(wait=False)
 
 
 def parse_names(models: Iterable[str]) -> dict[str, str]:
