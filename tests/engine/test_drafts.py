@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from benchmarks.claims.self_drafting import autoregressive
 from benchmarks.integrity import check_engine
 
 from sfumato.checkpoints.load import Checkpoint
@@ -37,12 +38,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 PATTERN = "[a-d]{2,5}([ ][a-d]{1,4}){0,9}"
 
 
-def twin(model: TextModel) -> TextModel:
-    """The same weights as an autoregressive model."""
-    spec = dataclasses.replace(model.spec, canvas_length=1, self_conditioning=False, commit="in_place")
-    return TextModel("twin", Checkpoint(model.decoder, spec, {}), model.tokenizer)
-
-
 def answers(result: Result) -> tuple[Any, ...]:
     """Everything that drafts must not change."""
     return result.tokens, result.text, result.finish_reason, result.confidence, round(result.certainty, 4)
@@ -60,7 +55,7 @@ def check_equal(result: Result, expected: Result) -> None:
 @pytest.mark.parametrize("name", SPECS)
 def test_the_answer_is_the_autoregressive_one(make_model: Make, name: str, settings: dict[str, Any]):
     model = make_model(SPECS[name])
-    alone = twin(model)
+    alone = autoregressive(model)
     for seed in range(4):
         options: dict[str, Any] = {"seed": seed, "max_tokens": 30, **settings}
         found = [
@@ -76,7 +71,7 @@ def test_the_answer_is_the_autoregressive_one(make_model: Make, name: str, setti
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_so_is_an_answer_under_a_constraint(make_model: Make, settings: dict[str, Any]):
     model = make_model(SPECS["self-conditioned"])
-    alone = twin(model)
+    alone = autoregressive(model)
     for seed in range(4):
         options: dict[str, Any] = {"seed": seed, "max_tokens": 24, "regex": PATTERN, **settings}
         found = [model.generate("hello", canvas_length=length, draft_steps=2, **options) for length in (1, 5, 24)]

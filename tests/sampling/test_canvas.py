@@ -81,7 +81,7 @@ def test_rows_can_be_selected_and_concatenated(uniform_process: Process) -> None
     singles = [noise_canvases(uniform_process, [lengths[i]], seeds=[seeds[i]], config=configs[i]) for i in range(3)]
     joined = CanvasBatch.concatenate(singles)
     assert torch.equal(joined.tokens_RL * joined.valid_RL, batch.tokens_RL * batch.valid_RL)
-    assert joined.settings.steps_R.tolist() == [4, 5, 6]
+    assert joined.settings.max_steps_R.tolist() == [4, 5, 6]
     assert batch.select([2, 0]).seed_R.tolist() == [3, 1]
     assert len(batch.select([])) == 0
 

@@ -150,7 +150,7 @@ class Request:
     @property
     def verifies(self) -> bool:
         """Whether its canvases are drafts to verify; with a start or revisit they are committed whole."""
-        return self.sampler.draft_steps > 0 and self.start is None and not self.revisit
+        return self.sampler.verifies and self.start is None and not self.revisit
 
 
 @dataclass(kw_only=True)

@@ -221,7 +221,7 @@ class Sequence:
     def sampler(self, load: float) -> SamplerConfig:
         """The sampler settings of the next canvas, with fewer steps under load if the request allows it."""
         sampler, min_steps = self.request.sampler, self.request.min_steps
-        if not self.verifies:
+        if sampler.verifies and not self.verifies:
             sampler = replace(sampler, draft_steps=0)
         if min_steps is None:
             return sampler

@@ -17,6 +17,7 @@ from sfumato.engine.options import GenerateOptions, InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Result
 from sfumato.errors import RequestError
+from sfumato.sampling import SamplerConfig
 
 ROWS = 32
 """Items generated together; they do not influence each other."""
@@ -93,6 +94,7 @@ def evaluate_task(
     task, asked = asked_items(name, seed, n)
     has_answer = asked[0].answer is not None
     options["trace"] = has_answer
+    limits = {name: options[name] for name in ("steps", "draft_steps") if options.get(name) is not None}
     results = ask(model, [item.prompt for item in asked], on_progress, **options)
     right = [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
     revised = wrong_to_right = right_to_wrong = None
@@ -110,7 +112,7 @@ def evaluate_task(
         task=name,
         n=n,
         seed=seed,
-        steps=_max_steps(model, options),
+        steps=SamplerConfig.of(limits, model.sampler_defaults).max_steps,
         score=sum(right) / n,
         unsettled=sum(result.usage.unsettled > 0 for result in results),
         mean_steps=sum(result.usage.denoising_steps for result in results) / n,
@@ -121,15 +123,6 @@ def evaluate_task(
         right_to_wrong=right_to_wrong,
         twin=_twin_score(twin, task, asked, seed) if twin else None,
     )
-
-
-def _max_steps(model: TextModel, options: GenerateOptions) -> int:
-    """Maximum steps of a canvas, or of a draft."""
-    defaults = model.sampler_defaults
-    steps, drafting = options.get("steps"), options.get("draft_steps")
-    steps = defaults.steps if steps is None else steps
-    drafting = defaults.draft_steps if drafting is None else drafting
-    return min(steps, drafting) if drafting else steps
 
 
 def first_accepted_answer(task: Task, result: Result) -> str | None:

@@ -176,7 +176,7 @@ class CanvasBatch:
             failed_R=torch.zeros_like(length_R, dtype=torch.bool),
             unsettled_R=torch.zeros_like(length_R, dtype=torch.bool),
             # A draft of one token saves nothing.
-            verifying_R=settings.verify_R & (length_R == 1),
+            verifying_R=settings.verifies_R & (length_R == 1),
             kept_R=length_R,
         )
 
@@ -199,9 +199,7 @@ class CanvasBatch:
     def steps_R(self) -> Tensor:
         """int64; maximum steps of each row. A canvas of one position takes one step, because its noise carries no
         information."""
-        steps_R, draft_R = self.settings.steps_R, self.settings.draft_steps_R
-        steps_R = torch.where(draft_R > 0, torch.minimum(draft_R, steps_R), steps_R)
-        return torch.where(self.length_R == 1, 1, steps_R)
+        return torch.where(self.length_R == 1, 1, self.settings.max_steps_R)
 
     @property
     def fixed(self) -> bool:
@@ -234,7 +232,7 @@ class CanvasBatch:
         # The first step draws the same numbers as the one that verifies, so that more of its draft is kept.
         step_R = torch.where(self.verifying_R, 0, self.step_R)
         own = uniform_each(self.seed_R, self.canvas_R, step_R, position_L, stream).view_as(drawn)
-        return torch.where(self.settings.verify_R.view(-1, *[1] * (drawn.ndim - 1)), own, drawn)
+        return torch.where(self.settings.verifies_R.view(-1, *[1] * (drawn.ndim - 1)), own, drawn)
 
     def select(self, rows: Sequence[int]) -> CanvasBatch:
         """The batch with only these rows, in this order."""

@@ -140,6 +140,16 @@ class SamplerConfig:
         return dataclasses.replace(base, sampler=sampler, **common)
 
     @property
+    def verifies(self) -> bool:
+        """Whether canvases are drafts to verify."""
+        return self.draft_steps > 0
+
+    @property
+    def max_steps(self) -> int:
+        """Maximum steps of a canvas, or of a draft."""
+        return min(self.steps, self.draft_steps) if self.verifies else self.steps
+
+    @property
     def by_block(self) -> bool:
         """Whether all but the current block is skipped."""
         return self.reuse == "block"
@@ -217,7 +227,7 @@ class RowSettings:
 
     configs: tuple[SamplerConfig, ...]
     """The configs as given, on the host, so that listing the samplers needs no device."""
-    steps_R: Tensor
+    max_steps_R: Tensor
     temperature_start_R: Tensor
     temperature_end_R: Tensor
     top_p_R: Tensor
@@ -225,7 +235,7 @@ class RowSettings:
     greedy_tail_R: Tensor
     block_length_R: Tensor
     commit_sample_R: Tensor
-    draft_steps_R: Tensor
+    verifies_R: Tensor
     adaptive_R: Tensor
     stable_steps_R: Tensor
     stop_entropy_R: Tensor
@@ -268,7 +278,7 @@ class RowSettings:
             rows.setdefault(config.sampler, []).append(row)
         if len(rows) == 1:
             return [(sampler, None) for sampler in rows]
-        return [(one, torch.tensor(which, device=self.steps_R.device)) for one, which in rows.items()]
+        return [(one, torch.tensor(which, device=self.max_steps_R.device)) for one, which in rows.items()]
 
     @cached_property
     def reads_decided(self) -> bool:
@@ -288,12 +298,7 @@ class RowSettings:
     @cached_property
     def verifies(self) -> bool:
         """Whether any row is verified; decided on the host."""
-        return any(config.draft_steps for config in self.configs)
-
-    @cached_property
-    def verify_R(self) -> Tensor:
-        """bool; rows whose canvases are drafts."""
-        return self.draft_steps_R > 0
+        return any(config.verifies for config in self.configs)
 
     @cached_property
     def reuses(self) -> bool:

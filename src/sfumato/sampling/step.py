@@ -83,8 +83,7 @@ def step(
     follow the reverse process (`Sampler.reverse`) commit the sample of their last step, which is x_s at s = 0; so do a
     canvas of one position (autoregression) and a config with commit_sample. After its draft_steps, a row takes one more
     step, in which the denoiser reads the draft as text, and commits that step's samples up to the first one that
-    differs from the draft. For reverse samplers, a position counts as
-    accepted when its new token is the drawn x_0.
+    differs from the draft. For reverse samplers, a position counts as accepted when its new token is the drawn x_0.
 
     A row whose logits are NaN or infinite at a position to decide is marked failed and done; the others continue.
 
@@ -154,7 +153,7 @@ def step(
         argmax_RL = torch.where(constrained_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
         statistics = statistics._replace(argmax_RL=argmax_RL)
     stop_R, met_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, finished_R, stop_head)
-    verified_R = stop_R & batch.settings.verify_R & ~batch.verifying_R
+    drafted_R = stop_R & batch.settings.verifies_R & ~batch.verifying_R
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
     running_R = ~batch.done_R
@@ -180,10 +179,10 @@ def step(
         block_step_R=torch.where(next_block_R == block_R, batch.block_step_R + 1, 0),
         stable_R=torch.where(moving_R, stable_R, batch.stable_R),
         revisions_R=batch.revisions_R + revised_RL.sum(-1),
-        done_R=batch.done_R | failed_R | stop_R & ~verified_R,
+        done_R=batch.done_R | failed_R | stop_R & ~drafted_R,
         failed_R=batch.failed_R | failed_R,
         unsettled_R=batch.unsettled_R | (moving_R & stop_R & ~met_R),
-        verifying_R=batch.verifying_R | (moving_R & verified_R),
+        verifying_R=batch.verifying_R | (moving_R & drafted_R),
         kept_R=kept_R,
         soft_RLD=soft_RLD,
     )
@@ -398,7 +397,7 @@ def _review(
     stable_R = torch.where(same_R, batch.stable_R + 1, 0)
     stop_R = stop(settings, stable_R, statistics, free_RL, stop_head) | (finished_R & settings.adaptive_R)
     # Whether a draft has settled does not matter if it is verified.
-    met_R = stop_R | settings.by_schedule_R | ~settings.adaptive_R | (batch.length_R == 1) | settings.verify_R
+    met_R = stop_R | settings.by_schedule_R | ~settings.adaptive_R | (batch.length_R == 1) | settings.verifies_R
     stop_R = stop_R | last_R | batch.verifying_R
     sample_R = last_R & (settings.reverse_R | (batch.length_R == 1)) | stop_R & settings.commit_sample_R
     sample_R = sample_R | batch.verifying_R
