@@ -84,7 +84,7 @@ def test_row_settings_survive_select_and_concatenate() -> None:
     other = RowSettings.from_configs([sampler_config(name="remdm", stop_entropy=0.5, remask_schedule="rescale")])
     joined = RowSettings.concatenate([settings.select([4, 1], torch.tensor([4, 1])), other])
     assert joined.configs == (configs[4], configs[1], other.configs[0])
-    assert joined.steps_R.tolist() == [7, 4, 48]
+    assert joined.max_steps_R.tolist() == [7, 4, 48]
     assert joined.stop_entropy_R.tolist() == [1.0, 1.0, 0.5]
     assert joined.reverse_R.tolist() == [configs[4].sampler.reverse, configs[1].sampler.reverse, True]
 

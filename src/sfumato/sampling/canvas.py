@@ -176,7 +176,7 @@ class CanvasBatch:
             failed_R=torch.zeros_like(length_R, dtype=torch.bool),
             unsettled_R=torch.zeros_like(length_R, dtype=torch.bool),
             # A draft of one token saves nothing.
-            verifying_R=settings.verifies_R & (length_R == 1),
+            verifying_R=settings.verifies_R.logical_and(length_R == 1),
             kept_R=length_R,
         )
 
