@@ -293,3 +293,19 @@ def test_it_is_the_component_of_the_command_before():
         if re.search(r"\bit\b", plain(command.sentence)) and first == second:
             found += 1
     assert found > 20
+
+
+def test_a_command_that_was_carried_out_before_names_what_it_sets():
+    num_found = 0
+    for seed in range(1500):
+        example = examples.draw_edit_example(Random(seed))
+        page, sentence = parse(example.page), plain(example.sentence).casefold()
+        if is_refusal(example.response) or execute(page, example.response) != page:
+            continue
+        num_found += 1
+        for line in example.response.split("\n"):
+            operation, slots, _ = line.split(" ")
+            named = [each for each in page.walk() if each.id in slots.split(",")]
+            assert operation in ("set", "clear")
+            assert all(says(each).casefold() in sentence for each in named)
+    assert 15 < num_found < 150

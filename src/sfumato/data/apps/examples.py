@@ -7,15 +7,17 @@ with its screen.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from random import Random
 
 from sfumato.data.apps.domains import capitalize, coin_name, coin_task, coin_thing, verbs
-from sfumato.data.apps.speech import copied
+from sfumato.data.apps.references import says
+from sfumato.data.apps.speech import copied, plain
 from sfumato.errors import RequestError
-from sfumato.ui import execute, is_refusal, parse
+from sfumato.ui import execute, is_refusal, parse, to_text
+from sfumato.ui.edits import select
 
 SCREEN = "screen: "
 _RENAMED_SHARE = 0.4
@@ -23,6 +25,8 @@ _RENAMED_SHARE = 0.4
 _THEMED_SHARE = 0.2
 _JOINED_SHARE = 0.1
 """Share of commands to which another about the same screen is added."""
+_DONE_SHARE = 0.25
+"""Share of commands about a screen that is already as they ask, of those that allow it."""
 _FIELD = r"(?m)(: |\| |\[|^(?:cell|sort|drop|head) \w+ (?:up |down )?){}(?=$|\]| \|)"
 _LABEL = re.compile(r"(?m)^ *(?:[a-z]{1,2} |add .*?)?(?!table|chart|select)[a-z]+\b[^:|\n]*: ([^|\n]+?)(?= \||$)")
 """What a component of any kind but these says; of a record, the first cell."""
@@ -85,7 +89,19 @@ def draw_edit_example(random: Random) -> Example:
             example = Example(page, example.sentence, example.response)
         varied = _rename(example, random)
         if _is_sound(varied):
-            return varied
+            return _carry_out(varied) if random.random() < _DONE_SHARE else varied
+
+
+def _carry_out(example: Example) -> Example:
+    """The same command about the screen that it makes, if its words mean the same there: if it sets properties of
+    components that it names."""
+    page, said = parse(example.page), plain(example.sentence).casefold()
+    for line in example.response.split("\n"):
+        match = re.fullmatch(r"(?:set|clear) ([a-z,]+) \w+", line)
+        named = select(page, match[1]) if match else ()
+        if not named or any(says(each).casefold() not in said or not says(each) for each in named):
+            return example
+    return replace(example, page=to_text(execute(page, example.response)))
 
 
 def _join(first: Example, second: Example, random: Random) -> Example:
