@@ -7,9 +7,12 @@ import contextlib
 import json
 import multiprocessing
 import os
+import signal
+import subprocess
+import sys
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -27,6 +30,7 @@ HOSTILE: tuple[_Json, ...] = (
     {"schema": {"anyOf": [{"type": "object", "properties": {f"p{i}": {"type": "string"}}} for i in range(1000)]}},
 )
 _TIMEOUT_S = 600.0
+_RAY_PORT = 8000
 
 
 class Server:
@@ -116,6 +120,48 @@ def _serve(
     except AssertionError as error:
         found = str(error)
     pipe.send(found)
+
+
+# So that a busy machine is no unhealthy one.
+_PATIENT = {
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "300",
+    "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "300",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+@contextlib.contextmanager
+def ray_server(directory: Path, replicas: int) -> Iterator[int]:
+    """Replicas of the embedded model on Ray Serve, started as somebody would; yields the port.
+
+    Raises:
+        RuntimeError: with the end of the log, if they do not get ready.
+    """
+    programs = Path(sys.executable).parent
+    command = [str(programs / "serve"), "run", "sfumato.server.ray_app:build", "models=tiny", f"replicas={replicas}"]
+    environment = os.environ | _PATIENT | {"PYTHONPATH": str(Path(__file__).parents[1] / "src")}
+    with (directory / "log").open("w") as log:
+        server = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + _TIMEOUT_S
+        while not _is_ready(_RAY_PORT):
+            if server.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"the replicas are not ready: {(directory / 'log').read_text()[-5000:]}")
+            time.sleep(0.5)
+        yield _RAY_PORT
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait(_TIMEOUT_S)
+        subprocess.run([programs / "ray", "stop", "--force"], capture_output=True, timeout=_TIMEOUT_S)
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=60):
+            return True
+    except OSError:
+        return False
 
 
 @dataclass

@@ -256,7 +256,7 @@ def fuzz(cases: int) -> Fuzz:
 
 
 def serving(
-    measure: Annotated[str, typer.Argument(help="streams, fuzz, soak, kills, overhead or neighbours.")],
+    measure: Annotated[str, typer.Argument(help="streams, fuzz, soak, kills, overhead, neighbours or replicas.")],
     count: Annotated[int | None, typer.Option(min=1, help="Requests, cases per operation, kills or rounds.")] = None,
     clients: Annotated[int, typer.Option(min=1, help="For the soak.")] = 64,
     minutes: Annotated[float, typer.Option(min=0.1, help="For the soak.")] = 30.0,
@@ -264,7 +264,7 @@ def serving(
 ) -> None:
     """The embedded model over HTTP: errors, losses and cost. Prints one line of JSON."""
     from benchmarks.serving_soak import soak
-    from benchmarks.serving_speed import neighbours, overhead
+    from benchmarks.serving_speed import neighbours, overhead, replicas
 
     measures: dict[str, Callable[[], Any]] = {
         "streams": lambda: streams(count or 1000),
@@ -273,6 +273,7 @@ def serving(
         "kills": lambda: kills(count or 20),
         "overhead": lambda: overhead(count or 40, model),
         "neighbours": lambda: neighbours(count or 6),
+        "replicas": lambda: replicas(count or 3),
     }
     [chosen] = ways("measure", measure, measures)
     found = asdict(measures[chosen]())

@@ -1,4 +1,5 @@
-"""Overhead of HTTP over the engine in process, and effects of concurrent requests on each other."""
+"""Overhead of HTTP over the engine in process, and effects of concurrent requests on each other;
+throughput of replicas."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.http_load import CANVAS, CHAT, HOSTILE, MESSAGES, PROMPT, Client, Server, request_bytes
+from benchmarks.http_load import CANVAS, CHAT, HOSTILE, MESSAGES, PROMPT, Client, Server, ray_server, request_bytes
 
 _Json = dict[str, Any]
 
@@ -72,18 +73,6 @@ def overhead(requests: int, name: str = "tiny") -> Overhead:
                 first = first or time.perf_counter() - started
         return first, time.perf_counter() - started
 
-    async def tokens_per_s(client: Client, num_clients: int, total: int) -> float:
-        counts, numbers = list[int](), iter(range(total))
-
-        async def work() -> None:
-            for i in numbers:
-                answer = await client.ask(CHAT, _body(64, 1000 + i, by_token=by_token))
-                counts.append(answer.json["usage"]["completion_tokens"])
-
-        started = time.perf_counter()
-        await asyncio.gather(*(work() for _ in range(num_clients)))
-        return sum(counts) / (time.perf_counter() - started)
-
     async def run(server: Server) -> tuple[float, float]:
         client = Client(server.port)
         for i in range(requests + 3):
@@ -91,7 +80,13 @@ def overhead(requests: int, name: str = "tiny") -> Overhead:
             first, whole = in_process(i)
             if i >= 3:
                 pairs.append((answer.first_s, answer.seconds, first, whole))
-        rates = [(await tokens_per_s(client, 1, 16), await tokens_per_s(client, 16, 48)) for _ in range(3)]
+        rates = [
+            (
+                await _tokens_per_s(client, 1, 16, by_token=by_token),
+                await _tokens_per_s(client, 16, 48, by_token=by_token),
+            )
+            for _ in range(3)
+        ]
         return statistics.median(one for one, _ in rates), statistics.median(many / one for one, many in rates)
 
     with tempfile.TemporaryDirectory() as directory:
@@ -107,6 +102,42 @@ def overhead(requests: int, name: str = "tiny") -> Overhead:
         tokens_per_s=alone,
         clients_ratio=ratio,
     )
+
+
+async def _tokens_per_s(client: Client, num_clients: int, total: int, *, by_token: bool = False) -> float:
+    counts, numbers = list[int](), iter(range(total))
+
+    async def work() -> None:
+        for i in numbers:
+            answer = await client.ask(CHAT, _body(64, 1000 + i, by_token=by_token))
+            counts.append(answer.json["usage"]["completion_tokens"])
+
+    started = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(num_clients)))
+    return sum(counts) / (time.perf_counter() - started)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicas:
+    """Throughput of replicas on Ray Serve, each with one compute thread."""
+
+    tokens_per_s: dict[int, list[float]]
+    """Tokens per second of 16 clients, by number of replicas; one value a round."""
+    ratio: float
+    """Two replicas over one; median of the rounds."""
+
+
+def replicas(rounds: int, requests: int = 160) -> Replicas:
+    """Start one replica and two in turn and measure their throughput."""
+    found: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(rounds):
+        for number, rates in found.items():
+            with tempfile.TemporaryDirectory() as directory, ray_server(Path(directory), number) as port:
+                client = Client(port)
+                asyncio.run(_tokens_per_s(client, 16, 32))
+                rates.append(asyncio.run(_tokens_per_s(client, 16, requests)))
+    ratios = [two / one for one, two in zip(found[1], found[2], strict=True)]
+    return Replicas(tokens_per_s=found, ratio=statistics.median(ratios))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,57 +7,24 @@ import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import openai
 import pytest
+from benchmarks.http_load import ray_server
 
 from serving import EXPRESSION
 
 pytest.importorskip("ray.serve")
 pytestmark = pytest.mark.slow
 
-# So that a busy machine is no unhealthy one.
-PATIENT = {
-    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "300",
-    "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "300",
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
-URL = "http://127.0.0.1:8000"
-
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server with two replicas, as somebody would start it."""
-    directory = tmp_path_factory.mktemp("ray")
-    programs = Path(sys.executable).parent
-    source = str(Path(__file__).parents[2] / "src")
-    environment = os.environ | PATIENT | {"PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
-    command = [programs / "serve", "run", "sfumato.server.ray_app:build", "models=tiny", "replicas=2"]
-    with (directory / "log").open("w") as log:
-        server = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=log)
-    try:
-        end = time.monotonic() + 600
-        while not _is_ready():
-            assert server.poll() is None, (directory / "log").read_text()[-5000:]
-            assert time.monotonic() < end
-            time.sleep(0.5)
-        yield URL
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(600)
-        subprocess.run([programs / "ray", "stop", "--force"], capture_output=True, timeout=600)
-
-
-def _is_ready() -> bool:
-    try:
-        return httpx.get(f"{URL}/ready", timeout=60).status_code == 200
-    except httpx.TransportError:
-        return False
+    """A server with two replicas."""
+    with ray_server(tmp_path_factory.mktemp("ray"), replicas=2) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 def _replicas() -> list[int]:
