@@ -140,7 +140,9 @@ def _rename(example: Example, random: Random) -> Example:
     # A longer label may contain a shorter one.
     for label in sorted(labels | cells, key=lambda label: (-len(label), label)):
         pattern = rf"(?<![\w\x01]){re.escape(label)}(?!\w)(?![^\x01]*\x02)"
-        said = re.search(pattern, sentence, re.IGNORECASE)
+        # Most labels are not in the sentence, and patterns take long to compile.
+        is_near = label.casefold() in sentence.casefold()
+        said = re.search(pattern, sentence, re.IGNORECASE) if is_near else None
         if said is None and (label not in labels or not page or label in response or _shares_word(label, sentence)):
             continue
         if said and label not in labels and re.search(pattern, sentence[said.end() :], re.IGNORECASE):
@@ -149,8 +151,9 @@ def _rename(example: Example, random: Random) -> Example:
         if said:
             shown = new if said[0][0].isupper() else new[:1].lower() + new[1:]
             sentence = sentence[: said.start()] + copied(said[0] if new == label else shown) + sentence[said.end() :]
-        field = _FIELD.format(re.escape(label))
-        page, response = (re.sub(field, rf"\g<1>{new}", text) for text in (page, response))
+        if new != label:
+            field = _FIELD.format(re.escape(label))
+            page, response = (re.sub(field, rf"\g<1>{new}", text) for text in (page, response))
     return Example(page, sentence, response)
 
 
