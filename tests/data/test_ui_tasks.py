@@ -224,6 +224,14 @@ def test_written_items_are_right_by_their_own_task(name: str, count: int):
     assert all(task.check(item, item.response) for item in found)
 
 
+def test_no_written_item_is_an_example():
+    about = {of_screen[0].page for of_screen in examples.edits()} | {each.sentence for each in examples.screens()}
+    for name in ("ui_screen_written", "ui_edit_written"):
+        for item in items(TASKS[name], "test", seed=0, count=1000):
+            assert item.prompt.removeprefix("screen: ").rpartition("\n> ")[0] not in about
+            assert item.prompt.removeprefix("screen: ") not in about
+
+
 def test_examples_fit_their_screens():
     assert sum(map(len, examples.edits())) > 500
     assert len(examples.screens()) > 80
