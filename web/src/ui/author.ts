@@ -11,6 +11,8 @@ import { PageError, parse, parseDraft, toText, type Component } from "./tree";
 const MARK = "\n> ";
 /** Answers that cannot be used are mended, or asked for again with other seeds. */
 const ATTEMPTS = 5;
+/** Of programs that are asked for again, so that they differ from those that cannot be used. */
+const TEMPERATURE_AGAIN = 0.9;
 /** Lines that may be left out of a screen where they cannot be mended. */
 const MAX_LOST = 2;
 
@@ -56,6 +58,7 @@ export async function write(
   const start = performance.now();
   const base: CanvasRequest = { model, prompt, ...(steps === undefined ? {} : { steps }) };
   let request: CanvasRequest = { ...base, seed };
+  const redraw = (attempt: number) => ({ ...base, seed: seed + attempt, temperature: TEMPERATURE_AGAIN });
   let [reason, idle] = ["", ""];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const {
@@ -76,7 +79,7 @@ export async function write(
       const made = page === null ? parse(text) : execute(page, text);
       // A program that changes nothing is hardly what was asked for, unless the model says it twice.
       if (page !== null && attempt < ATTEMPTS && text !== idle && toText(made) === toText(page)) {
-        [idle, request] = [text, { ...request, seed: seed + attempt }];
+        [idle, request] = [text, redraw(attempt)];
         continue;
       }
       return { page: made, program: page === null ? null : text, usage, ms: performance.now() - start };
@@ -87,10 +90,7 @@ export async function write(
       if (kept !== null && toText(kept).split("\n").length >= text.split("\n").length - MAX_LOST) {
         return { page: kept, program: null, usage, ms: performance.now() - start };
       }
-      request =
-        page === null
-          ? repair(base, request, text, reason, seed + attempt)
-          : { ...request, seed: seed + attempt };
+      request = page === null ? repair(base, request, text, reason, seed + attempt) : redraw(attempt);
     }
   }
   throw new NotUnderstood(`The model wrote nothing that can be shown (${reason}); say it in other words.`);

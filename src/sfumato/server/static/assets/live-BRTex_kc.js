@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-B3n5diAx.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-NaUZGprZ.js";/**
+import{E as n,A as s}from"./index-DpMfP92u.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-BCIL5Hk7.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

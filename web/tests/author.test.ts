@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { Api } from "../src/core/api";
+import { NotUnderstood, write } from "../src/ui/author";
+import { parse, toText } from "../src/ui/tree";
+
+const PAGE = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox: Bread");
+
+/** A model that gives these answers in turn, and what it was asked. */
+function scripted(...texts: string[]): [Api, Record<string, unknown>[]] {
+  const asked: Record<string, unknown>[] = [];
+  const fetcher = (_: unknown, init?: RequestInit) => {
+    const text = texts[asked.length] ?? "";
+    asked.push(JSON.parse(init?.body as string) as Record<string, unknown>);
+    const base = { canvas_id: "c", rev: 0 };
+    const events = [
+      { ...base, seq: 0, type: "canvas.commit", block: 0, chars: [0, text.length], text },
+      { ...base, seq: 1, type: "canvas.done", status: "done", text, finish_reason: "stop" },
+    ];
+    return Promise.resolve(new Response(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")));
+  };
+  return [new Api("", fetcher, ""), asked];
+}
+
+test("a program that changes nothing, or does not fit, is asked for again in another way", async () => {
+  const [api, asked] = scripted("clear c on", "set z on", "set c on");
+  const { page, program } = await write(api, "ui", "tick the milk", { page: PAGE, seed: 7 });
+  expect(program).toBe("set c on");
+  expect(toText(page)).toContain("checkbox on: Milk");
+  expect(asked.map(({ seed }) => seed)).toEqual([7, 8, 9]);
+  expect(asked.map(({ temperature = null }) => temperature)).toEqual([null, 0.9, 0.9]);
+});
+
+test("a program that changes nothing is believed the second time", async () => {
+  const [api, asked] = scripted("clear c on", "clear c on", "set c on");
+  const { page } = await write(api, "ui", "the milk is not bought", { page: PAGE });
+  expect(toText(page)).toBe(toText(PAGE));
+  expect(asked).toHaveLength(2);
+});
+
+test("what never fits is not shown", async () => {
+  const [api, asked] = scripted(...Array<string>(9).fill("set z on"));
+  await expect(write(api, "ui", "tick it", { page: PAGE })).rejects.toThrow(NotUnderstood);
+  expect(asked).toHaveLength(5);
+});
+
+test("a refusal is passed on", async () => {
+  const [api] = scripted("refuse: not on this screen");
+  await expect(write(api, "ui", "tick the eggs", { page: PAGE })).rejects.toThrow("not on this screen");
+});
