@@ -13,7 +13,7 @@ from sfumato.data.apps.commands import draw_command, draw_commands
 from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
 from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.intents import ON_CELL, ON_HOLDER, ON_ONE, ON_STATE, ON_TWO
-from sfumato.data.apps.references import says
+from sfumato.data.apps.references import refer, says
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import conjugate, copied, distort, plain, templates, texts, word
 from sfumato.data.tasks import TASKS, Item, items
@@ -317,3 +317,12 @@ def test_a_command_that_was_carried_out_before_names_what_it_sets():
             assert operation in ("set", "clear")
             assert all(says(each).casefold() in sentence for each in named)
     assert 15 < num_found < 150
+
+
+def test_positions_count_what_is_visible():
+    page = parse("a page\n b list\n  c item hidden: Ant\n  d item: Bee\n  e item: Cow\n  f item hidden: Dog")
+    entries = page.children[0].children
+    ant, bee, cow, dog = ({refer(page, each, Random(seed)) for seed in range(200)} for each in entries)
+    assert {"the first", "number 1"} <= bee - ant
+    assert {"the last", "the second"} <= cow - dog
+    assert not any("third" in phrase or "3" in phrase for phrase in (ant | bee | cow | dog) - {None})

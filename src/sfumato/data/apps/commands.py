@@ -36,7 +36,7 @@ _UNDOES = {
 """Intents that need a page to which another was applied."""
 _EARLIER = (
     "check", "color", "hide", "mark", "mark", "add", "delete", "move", "swap", "add_part", "add_part",
-    "add_part_beside", "sort", "disable", "copy", "size", "align", "require", "bold",
+    "add_part_beside", "sort", "disable", "copy", "size", "align", "require", "bold", "only_state", "hide_state",
 )  # fmt: skip
 """Intents that may have been applied to a page before."""
 _SECOND_SHARE = 0.2

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from sfumato.data.apps.domains import Domain, coin_task, coin_thing, verbs
 from sfumato.data.apps.intents import Condition, is_kind
-from sfumato.data.apps.references import ENTRIES, holder_of, refer, says
+from sfumato.data.apps.references import ENTRIES, holder_of, refer, says, visible
 from sfumato.data.apps.screens import COLORS, NUMBERS
 from sfumato.data.apps.speech import conjugate, copied, texts
 from sfumato.errors import RequestError
@@ -54,7 +54,9 @@ class Picker:
         component, ref = self._pick(allowed)
         if component.kind not in ENTRIES or self._it or random.random() > _SEVERAL_SHARE:
             return component.id, ref, component.kind
-        entries = list(self._only(is_kind("list", "table"), min_children=3).children)
+        entries = visible(self._only(is_kind("list", "table"), min_children=3).children)
+        if len(entries) < 3:
+            raise NothingToDoError
         number = random.randint(2, min(3, len(entries) - 1))
         if random.random() < 0.5:
             end, chosen = random.choice((("first", entries[:number]), ("last", entries[-number:])))

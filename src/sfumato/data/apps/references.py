@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from random import Random
 
@@ -29,6 +30,11 @@ def nouns(kind: str) -> list[str]:
     """Names of a component kind."""
     found: list[str] = texts()["nouns"].get(kind) or texts()["parts"].get(kind, [kind])
     return found
+
+
+def visible(components: Iterable[Component]) -> list[Component]:
+    """Those that are not hidden."""
+    return [each for each in components if not each.get("hidden")]
 
 
 def refer(page: Component, component: Component, random: Random) -> str | None:
@@ -82,7 +88,10 @@ def _said() -> frozenset[str]:
 def _by_position(page: Component, component: Component, same: list[Component], noun: str) -> list[str]:
     inside = component.kind in ENTRIES
     holder = holder_of(page, component)
-    group = list(holder.children) if inside and holder.kind in ("list", "table") else same
+    # People count what they see.
+    group = visible(holder.children if inside and holder.kind in ("list", "table") else same)
+    if component.get("hidden"):
+        return []
     holders = {holder_of(page, each).id for each in page.walk() if each.kind in ENTRIES}
     if len(group) < 2 or (inside and (len(holders) > 1 or len({each.kind for each in group}) > 1)):
         return []
