@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +139,12 @@ def test_the_best_unverified_edit_is_shown(project: Path, test: str) -> None:
         (["nowhere"], "no such file or directory: nowhere"),
         (["a.txt"], "a.txt is not Python source"),
         (["--function", "f", "a.py"], "--function needs --test"),
-        (["--budget", "many", "a.py"], "budget is 'many'; allowed: a number of runs"),
-        (["--budget", "0", "a.py"], "budget is '0'; allowed: a number of runs"),
+        (["--budget", "many", "a.py"], "budget is 'many'; allowed: a number of edits"),
+        (["--budget", "0", "a.py"], "budget is '0'; allowed: a number of edits"),
         (["--test", "", "a.py"], "test is empty"),
+        (["--test", "python 'a", "a.py"], "No closing quotation; allowed: a program and its arguments"),
+        (["--test", "python a.py", "--timeout", "0", "a.py"], "timeout is 0.0; allowed: more than 0"),
+        (["--test", "python a.py", "--timeout", "nan", "a.py"], "timeout is nan; allowed: more than 0"),
         (["--test", "no-such-program", "a.py"], "cannot run no-such-program"),
         (["empty"], "no Python source below empty"),
     ],
@@ -213,3 +219,32 @@ def test_doubts_that_were_not_measured_are_refused(calibrated: Path) -> None:
     assert "doubts.json is not a calibration" in mend(calibrated, "--doubts").stderr
     (calibrated.parent / "doubts.json").unlink()
     assert "the doubts of this model have not been measured" in mend(calibrated, "--doubts").stderr
+
+
+def test_seconds_limit_the_tests_too(project: Path) -> None:
+    (project / "test_core.py").write_text("import time\n\nfrom core import add\n\nadd(2, 3)\ntime.sleep(600)\n")
+    done = mend(project, "--test", TEST, "--budget", "1s")
+    assert done.exit_code == 1
+    assert "no edit was verified in 0 runs; the tests did not end within" in done.stderr
+    assert (project / "core.py").read_text() == WRONG
+
+
+def test_a_signal_ends_the_tests_and_removes_the_copy(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    scratch = tmp_path_factory.mktemp("scratch")
+    (project / "test_core.py").write_text("import time\n\ntime.sleep(600)\n")
+    command = [sys.executable, "-m", "sfumato", "mend", project, "--test", TEST]
+    process = subprocess.Popen(command, env=os.environ | {"TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL)
+    while not _running(scratch):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.terminate()
+    assert process.wait(600) == 143
+    while _running(scratch):
+        time.sleep(0.05)
+    assert not list(scratch.iterdir())
+
+
+def _running(directory: Path) -> bool:
+    """Whether a process works below a directory."""
+    working = subprocess.run(["sh", "-c", "readlink /proc/[0-9]*/cwd"], capture_output=True, text=True).stdout
+    return any(line.startswith(str(directory)) for line in working.splitlines())

@@ -76,6 +76,12 @@ def test_tools_have_schemas():
         assert tool.input_schema["required"]
 
 
+def test_unknown_arguments_are_refused():
+    [said] = called(("edit", {"text": AREA, "spans": [[0, 3]]}))
+    assert "spans" in said
+    assert "not permitted" in said
+
+
 def test_autoregressive_model_has_no_infill():
     async def use(client: Client) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]

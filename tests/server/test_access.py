@@ -170,3 +170,26 @@ def test_invalid_keys_and_limits_are_refused(arguments: tuple[str, ...], said: s
     done = CliRunner().invoke(app, ["serve", "--port", "0", *arguments])
     assert done.exit_code in (1, 2)
     assert said in done.stderr
+
+
+def test_other_names_of_this_machine_are_refused(tmp_path: Path):
+    # A page could make its own name lead here, and read the answers.
+    for served in start(tmp_path, limits=Limits(hosts=frozenset({"localhost", "127.0.0.1"}))):
+        for name, status in (
+            ("localhost", 200),
+            ("127.0.0.1:81", 200),
+            ("evil.example", 403),
+            ("localhost.evil.org", 403),
+        ):
+            response = served.http.get("/v1/models", headers={"Host": name})
+            assert response.status_code == status
+        assert (
+            "'localhost.evil.org'; allowed: 127.0.0.1, localhost, and others if" in response.json()["error"]["message"]
+        )
+
+
+def test_a_body_without_content_type_says_what_is_missing(guarded: Served):
+    headers = {"Authorization": "Bearer anna", "Content-Type": "application/x-www-form-urlencoded"}
+    response = guarded.http.post("/v1/canvas", content=json.dumps({"prompt": EXPRESSION}), headers=headers)
+    assert response.status_code == 400
+    assert "allowed: with the header Content-Type: application/json" in response.json()["error"]["message"]

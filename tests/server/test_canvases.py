@@ -250,16 +250,35 @@ def test_edits_need_the_current_revision(served: Served):
     assert edited["text"].endswith(by_hand["text"][at + 2 :])
     expected = served.model.edit(by_hand["text"], spans=[(at, at + 2)])
     assert edited["text"] == expected.text
-    undone = served.ask(f"{path}/undo", base_rev=3).json()
-    assert (undone["rev"], undone["text"]) == (4, by_hand["text"])
+    assert edited["text"] == by_hand["text"]
+    again = served.ask(f"{path}/edits", base_rev=3, replace=[{"start": 0, "end": 6, "text": "ANSWER"}]).json()
+    assert (again["rev"], again["text"]) == (4, "ANSWER" + text[6:])
     undone = served.ask(f"{path}/undo", base_rev=4).json()
-    assert (undone["rev"], undone["text"]) == (5, text)
-    assert served.ask(f"{path}/undo", base_rev=5).status_code == 409
+    assert (undone["rev"], undone["text"]) == (5, by_hand["text"])
+    # Past the revision that changed nothing.
+    undone = served.ask(f"{path}/undo", base_rev=5).json()
+    assert (undone["rev"], undone["text"]) == (6, text)
+    assert served.ask(f"{path}/undo", base_rev=6).status_code == 409
     revisions = served.http.get(f"{path}/revisions").json()["data"]
-    assert [row["made_by"] for row in revisions] == ["model", "hand", "model", "undo", "undo"]
+    assert [row["made_by"] for row in revisions] == ["model", "hand", "model", "hand", "undo", "undo"]
     assert served.http.delete(path).json()["deleted"]
     assert served.http.get(path).status_code == 404
     assert served.http.get(f"{path}/revisions").status_code == 404
+
+
+def test_edited_text_has_a_limit(served: Served):
+    canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()
+    path = f"/v1/canvas/{canvas['id']}"
+    long = {"start": 0, "end": 0, "text": "x" * 200_000}
+    refused = served.ask(f"{path}/edits", base_rev=1, replace=[long])
+    assert refused.status_code == 400
+    assert "allowed: 200,000" in refused.json()["error"]["message"]
+    parts = [{"start": 0, "end": 3, "text": ""}, {"start": 1, "end": 4, "text": ""}]
+    refused = served.ask(f"{path}/edits", base_rev=1, replace=parts).json()["error"]["message"]
+    assert (
+        f"(0, 3) and another part that starts at 1; allowed: parts of the {len(canvas['text'])} characters" in refused
+    )
+    assert served.http.get(path).json()["rev"] == 1
 
 
 @pytest.mark.parametrize(

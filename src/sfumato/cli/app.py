@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import re
 import traceback
 from collections.abc import Callable, Mapping
@@ -84,6 +85,8 @@ class Command(_PlainHelp, TyperCommand):
 def _message(error: Exception) -> str:
     if isinstance(error, SfumatoError):
         return str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "no space left on the device"
     return f"unexpected {type(error).__name__}: {error}; run `sfumato -v ...` for a traceback"
 
 

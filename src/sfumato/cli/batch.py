@@ -65,6 +65,8 @@ class Answers:
         self._lines: dict[int, str] = {}
         self.num_failed = 0
         if path is not None and path.exists():
+            if not path.is_file():
+                raise RequestError(f"{path} is not a regular file; allowed: a file, or no output option for stdout")
             self._keep(path)
 
     def _keep(self, path: Path) -> None:

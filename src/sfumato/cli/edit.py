@@ -135,7 +135,7 @@ def infill(
     options: InfillOptions = {
         "prompt": prompt,
         "system": system,
-        "length": length or "auto",
+        "length": "auto" if length is None else length,
         "max_tokens": max_tokens,
         "stop": stop,
     }

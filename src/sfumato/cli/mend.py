@@ -13,7 +13,9 @@ import typer
 import sfumato
 from sfumato.cli.options import Model
 from sfumato.cli.output import count, print_figures, progress, show_difference, take_stdin, write_changes
+from sfumato.config import check_number
 from sfumato.errors import ConfigError, RequestError
+from sfumato.interrupts import Signals
 from sfumato.storage import difference
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def mend(
     function: Annotated[str | None, typer.Option(metavar="NAME", help="Edit only this function.")] = None,
     budget: Annotated[
         str,
-        typer.Option(metavar="RUNS|SECONDS", help="Limit on the search: test runs, e.g. 50, or seconds, e.g. 120s."),
+        typer.Option(metavar="RUNS|SECONDS", help="Limit on the search: edits to try, e.g. 50, or seconds, e.g. 120s."),
     ] = "50",
     doubts: Annotated[
         bool,
@@ -181,12 +183,17 @@ def _mend_tests(
     from sfumato.mend.mender import load_mender
     from sfumato.mend.sandbox import Limits
 
-    command = shlex.split(test)
+    check_number("timeout", timeout, 0, above=True)
+    try:
+        command = shlex.split(test)
+    except ValueError as error:
+        raise RequestError(f"test is {test!r}: {error}; allowed: a program and its arguments") from None
     if not command:
         raise RequestError('test is empty; allowed: a command, e.g. "pytest -x"')
     # A test is edited only if nothing else was given.
     edited = [file for file in files if not is_test(file.path)] or files
-    with progress("running the tests", config.max_runs) as report:
+    # A signal unwinds the search, so that what the tests started ends, and the copy goes.
+    with Signals() as signals, signals.raised(), progress("running the tests", config.max_runs) as report:
         return load_mender(model).mend_project(
             project,
             edited,
@@ -203,7 +210,7 @@ def _search_config(budget: str) -> SearchConfig:
 
     match = _BUDGET.fullmatch(budget)
     if match is None or not int(match[1]):
-        raise RequestError(f"budget is {budget!r}; allowed: a number of runs, e.g. 50, or of seconds, e.g. 120s")
+        raise RequestError(f"budget is {budget!r}; allowed: a number of edits, e.g. 50, or of seconds, e.g. 120s")
     number = int(match[1])
     return SearchConfig(max_runs=100_000, max_s=float(number)) if match[2] else SearchConfig(max_runs=number)
 

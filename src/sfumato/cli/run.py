@@ -169,7 +169,8 @@ def _read_file(name: str, path: str) -> str:
     if path == "-":
         return _read_stdin(name)
     try:
-        return Path(path).read_text(encoding="utf-8")
+        # A byte order mark says nothing.
+        return Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise RequestError(f"cannot read the {name} {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -52,7 +52,8 @@ def serve(
         typer.Option(min=1, metavar="N", help="With --add-key: budget in positions computed, the unit of cost."),
     ] = None,
     without_keys: Annotated[
-        bool, typer.Option("--without-keys", help="Listen beyond this machine without API keys.")
+        bool,
+        typer.Option("--without-keys", help="Serve under any host name, and beyond this machine, without API keys."),
     ] = False,
     max_rows: Annotated[
         int, typer.Option(min=1, metavar="N", help="Answers computed at once, per model; others wait.")
@@ -148,7 +149,8 @@ def serve(
     )
     history = History(database or cache_directory() / "canvases.db")
     keep_s = None if keep_days is None else keep_days * 86400
-    limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), keep_s=keep_s)
+    hosts = _LOOPBACK if host in _LOOPBACK and api_keys is None and not without_keys else None
+    limits = Limits(max_body_bytes=max_body, cors_origins=tuple(cors or ()), hosts=hosts, keep_s=keep_s)
     studio = Studio() if show_studio else None
     app = create_app(
         hosting, history, access, limits, preload=False, studio=studio, images=images, speech=find_speech(speech)

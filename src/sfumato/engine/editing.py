@@ -349,14 +349,17 @@ def expand_result(result: Result, text: str) -> Result:
 
 
 def rank(results: Iterable[Result]) -> list[Result]:
-    """Pick the most certain attempt for each seed, with the cost of all its attempts, and drop duplicates."""
+    """Pick the most certain attempt for each seed, with its own tokens and the work of all its attempts, and drop
+    duplicates."""
     attempts_of: dict[int, list[Result]] = {}
     for result in results:
         attempts_of.setdefault(result.seed, []).append(result)
     answers: dict[str, Result] = {}
     for attempts in attempts_of.values():
         best = max(attempts, key=lambda result: (not result.failed, result.certainty))
-        best = dataclasses.replace(best, usage=Usage.together([result.usage for result in attempts]))
+        own = {name: getattr(best.usage, name) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
+        usage = dataclasses.replace(Usage.together([result.usage for result in attempts]), **own)
+        best = dataclasses.replace(best, usage=usage)
         if best.text not in answers or best.certainty > answers[best.text].certainty:
             answers[best.text] = best
     return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

@@ -79,7 +79,7 @@ class Languages:
         except RequestError as error:
             raise type(error)(str(error).replace(dfa.UNNAMED, names, 1)) from None
         if automaton is None:
-            raise RequestError(f"no text satisfies {names} together; relax one of them")
+            raise RequestError(f"no text satisfies {names}" + " together; relax one of them" * (len(wanted) > 1))
         return automaton
 
     def framed(self, left: str, right: str) -> Automaton | None:

@@ -96,7 +96,17 @@ def make_server(host: Host, load_mender: Callable[[], Mender], version: str) -> 
     for tool in offered:
         read_only = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
         server.add_tool(tool, annotations=read_only)
+    _refuse_unknown(server)
     return server
+
+
+def _refuse_unknown(server: MCPServer[Any]) -> None:
+    """Refuse arguments that a tool does not have; the library drops them."""
+    for tool in server._tool_manager.list_tools():
+        arguments = tool.fn_metadata.arg_model
+        arguments.model_config["extra"] = "forbid"
+        arguments.model_rebuild(force=True)
+        tool.parameters["additionalProperties"] = False
 
 
 class _Tools:

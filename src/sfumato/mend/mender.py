@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,7 @@ class Mender:
         Raises:
             RequestError: if the tests are flaky, or cannot be run.
         """
-        limits, root = limits or Limits(), project.resolve()
+        limits, config, root = limits or Limits(), config or SearchConfig(), project.resolve()
         editable = {
             file.path.resolve().relative_to(root): file for file in files if file.path.resolve().is_relative_to(root)
         }
@@ -147,6 +148,7 @@ class Mender:
         texts = {path: parsed[path].text if path in parsed else file.text for path, file in editable.items()}
         repaired = {path: editable[path].encode(texts[path]) for path, mended in parsed.items() if mended.verified_by}
         with Sandbox(project, limits) as sandbox:
+            sandbox.ends_at = time.monotonic() + config.max_s
             evidence = gather(sandbox, command, repaired)
             outcome = evidence.outcome
             if outcome.passed:
@@ -173,11 +175,14 @@ class Mender:
                 # Twice, because flaky tests may pass by chance.
                 return result.passed and sandbox.run(command, changes).passed
 
-            search = Search(self.proposer, passes, config or SearchConfig(), on_run=on_run)
+            left_s = sandbox.ends_at - time.monotonic()
+            search = Search(self.proposer, passes, dataclasses.replace(config, max_s=left_s), on_run=on_run)
             repair = search.run(targets)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
             more = "" if targets else f", and end with: {_last_line(outcome.output)}"
+            if outcome.status is None:
+                more = f"; the tests did not end within {outcome.seconds:.0f} s even before the first edit"
             if proposed:
                 more = f"; the best one lets {best} instead of {outcome.num_passed} tests pass"
             reason = _gave_up(targets, search, function, more)

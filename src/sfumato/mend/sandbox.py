@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import math
 import os
 import re
 import resource
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sfumato.errors import RequestError
@@ -82,6 +83,8 @@ class Sandbox:
 
     def __init__(self, project: Path, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
+        self.ends_at = math.inf
+        """When the last run ends at the latest, by `time.monotonic`."""
         self._project = project
         self._home = Path(tempfile.mkdtemp(prefix="sfumato-mend-"))
         self.root = self._home / "project"
@@ -128,8 +131,13 @@ class Sandbox:
             if entry
         ]
         search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, package_dirs), *given]))
+        seconds = max(0.0, min(self.limits.seconds, self.ends_at - time.monotonic()))
         return run_limited(
-            command, self.root, self._home, self.limits, {"PYTHONPATH": search_path, **(variables or {})}
+            command,
+            self.root,
+            self._home,
+            replace(self.limits, seconds=seconds),
+            {"PYTHONPATH": search_path, **(variables or {})},
         )
 
     def scratch(self, name: str) -> Path:

@@ -34,6 +34,9 @@ class Limits:
 
     max_body_bytes: int = 4_000_000
     cors_origins: tuple[str, ...] = ()
+    hosts: frozenset[str] | None = None
+    """Names under which clients may call the server; None for any. A page in a browser can make its own name lead to
+    this machine."""
     keep_s: float | None = None
     """Seconds after which canvases are deleted; None keeps them."""
 
@@ -44,6 +47,8 @@ async def refuse(request: Request, error: Exception) -> Response:
         first = error.errors()[0]
         param = _place(first["loc"], error.body)
         problem = first["msg"][:1].lower() + first["msg"][1:]
+        if first["type"] == "model_attributes_type" and isinstance(first["input"], bytes):
+            problem = "it is not read as JSON; allowed: with the header Content-Type: application/json"
         if first["type"] == "extra_forbidden":
             problem = "unknown field; it would be ignored"
         elif first["type"] in ("literal_error", "none_required"):
@@ -141,6 +146,13 @@ class Boundary:
         Raises:
             ApiError: if the request is refused.
         """
+        if self._limits.hosts is not None and request.url.hostname not in self._limits.hosts:
+            raise ApiError(
+                403,
+                f"the host is {(request.url.hostname or '')[:_MAX_SHOWN]!r}; allowed: "
+                f"{', '.join(sorted(self._limits.hosts))}, and others if the server has keys or runs --without-keys",
+                code="wrong_host",
+            )
         # Not its URL's path, which depends on what the client calls the server.
         reads = request.method in ("GET", "HEAD")
         if not (reads and self._is_open(request.scope["path"])):

@@ -23,7 +23,7 @@ from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import MAX_EDITED, Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
 
 logger = logging.getLogger("sfumato.server")
@@ -275,6 +275,8 @@ class Canvases:
         """
         canvas = await self._open(canvas_id, body.base_rev, owner)
         text = _replaced(canvas.text, body.replace or [])
+        if len(text) > MAX_EDITED:
+            raise RequestError(f"the edited text has {len(text):,} characters; allowed: {MAX_EDITED:,}")
         by_model = body.rewrite
         if by_model is None:
             by_model = body.spans is not None or body.instruction is not None or body.replace is None
@@ -299,7 +301,7 @@ class Canvases:
         return canvas
 
     async def undo(self, canvas_id: str, base_rev: int, owner: str) -> LiveCanvas:
-        """Restore the previous text as a new revision.
+        """Restore the last text that was different as a new revision.
 
         Raises:
             ApiError: as for `edit`, or if there is nothing to undo.
@@ -310,7 +312,7 @@ class Canvases:
             revisions = self._history.revisions(canvas_id)
             # Undoing an undo goes further back.
             at = next((row["details"].get("undone_to") for row in revisions if row["rev"] == canvas.rev), None)
-            rows = [row for row in revisions if row["rev"] < (at or canvas.rev)]
+            rows = [row for row in revisions if row["rev"] < (at or canvas.rev) and row["text"] != canvas.text]
             if not rows:
                 message = f"canvas {canvas_id} has nothing before revision {at or canvas.rev}"
                 raise ApiError(409, message, code="no_undo")
@@ -379,13 +381,14 @@ def _replaced(text: str, replacements: list[Replacement]) -> str:
     Raises:
         RequestError: if they overlap or are outside the text.
     """
-    end = len(text)
+    end = whole = len(text)
     # From the end, and of texts put in at one place the last one first.
     for each in sorted(reversed(replacements), key=lambda each: (-each.start, -each.end)):
         if not each.start <= each.end <= end:
             raise RequestError(
-                f"replace has ({each.start}, {each.end}); allowed: parts of the {len(text)} "
-                "characters that do not overlap"
+                f"replace has ({each.start}, {each.end})"
+                + (f" and another part that starts at {end}" if each.end <= whole else "")
+                + f"; allowed: parts of the {whole} characters that do not overlap"
             )
         text = text[: each.start] + each.text + text[each.end :]
         end = each.start
