@@ -88,7 +88,7 @@ def test_key_is_requested_once(open_page: Callable[[str], Page], locked: Served)
     page.route("**/v1/models", lambda route: route.continue_() if delayed else delayed.append(route))
     # The page makes two requests at once; one is refused only after the other has its key.
     page.goto("/cost")
-    dialog = page.get_by_role("dialog", name="This server wants a key")
+    dialog = page.get_by_role("dialog", name="This server needs a key")
     dialog.get_by_label("Key").fill(KEY)
     page.keyboard.press("Enter")
     expect(dialog).to_be_hidden()
@@ -104,7 +104,7 @@ def test_key_is_requested_once(open_page: Callable[[str], Page], locked: Served)
 def test_wrong_and_missing_keys_are_reported(open_page: Callable[[str], Page], locked: Served):
     page = open_page(locked.url)
     page.goto("/race")
-    dialog = page.get_by_role("dialog", name="This server wants a key")
+    dialog = page.get_by_role("dialog", name="This server needs a key")
     dialog.get_by_label("Key").fill("sfu-other")
     page.keyboard.press("Enter")
     with page.expect_response("**/v1/models"):

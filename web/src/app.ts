@@ -249,7 +249,7 @@ export class AppElement extends LitElement {
       <div class="visually-hidden" role="status" aria-live="polite">${this.spoken}</div>
       <dialog aria-labelledby="key-title">
         <form method="dialog">
-          <h2 id="key-title">This server wants a key</h2>
+          <h2 id="key-title">This server needs a key</h2>
           <label>Key <input type="password" autocomplete="off" autofocus /></label>
           <div class="row">
             <button class="primary" value="ok">Use it</button>

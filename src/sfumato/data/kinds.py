@@ -95,7 +95,7 @@ def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: 
         shown = text if len(text) <= 60 else f"{text[:60]}..."
         raise RequestError(
             f"{model} was not trained on prompts like {shown!r}; allowed, for example:\n{examples(kinds)}\n"
-            "any other prompt is answered, with little meaning, by `sfumato run --any-prompt` or check_prompt=False"
+            "to ask anyway and get an answer of little use: `sfumato run --any-prompt` or check_prompt=False"
         )
 
 

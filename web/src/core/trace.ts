@@ -43,10 +43,10 @@ export function readTraces(text: string): Trace[] {
   try {
     found = JSON.parse(text);
   } catch {
-    throw new Error("this file is no JSON; a trace is what “Export” saves");
+    throw new Error("this file is not JSON; a trace is what “Export” saves");
   }
   const traces = Array.isArray(found) ? found.map(checkTrace) : [checkTrace(found)];
-  if (traces.length === 0) throw new Error("this file holds no trace");
+  if (traces.length === 0) throw new Error("there is no trace in this file");
   return traces;
 }
 

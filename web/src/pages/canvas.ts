@@ -99,7 +99,7 @@ export class CanvasPage extends LitElement {
     this.options = shared.options ?? {};
     this.seed = shared.seed;
     this.count = Math.min(MAX_TAKES, shared.count);
-    if (this.card === null) say(`This server has no model ${shared.model}; choose another one.`);
+    if (this.card === null) say(`This server has no model named “${shared.model}”; choose another one.`);
     else this.run();
   };
 
