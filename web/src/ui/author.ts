@@ -74,7 +74,8 @@ export async function write(
     if (page !== null && ending === "steps") {
       throw new NotUnderstood("The model is not sure what that means, so nothing changed. Try other words.");
     }
-    if (page !== null && isRefusal(text)) throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
+    if (page !== null && isRefusal(text))
+      throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
     try {
       const made = page === null ? parse(text) : execute(page, text);
       // A program that changes nothing is hardly what was asked for, unless the model says it twice.
