@@ -174,17 +174,20 @@ def test_invalid_keys_and_limits_are_refused(arguments: tuple[str, ...], said: s
 
 def test_other_names_of_this_machine_are_refused(tmp_path: Path):
     # A page could make its own name lead here, and read the answers.
-    for served in start(tmp_path, limits=Limits(hosts=frozenset({"localhost", "127.0.0.1"}))):
+    for served in start(tmp_path, limits=Limits(hosts=frozenset({"localhost", "127.0.0.1", "::1"}))):
         for name, status in (
             ("localhost", 200),
             ("127.0.0.1:81", 200),
             ("evil.example", 403),
+            ("[::1]:80", 200),
+            ("[", 403),
             ("localhost.evil.org", 403),
         ):
             response = served.http.get("/v1/models", headers={"Host": name})
             assert response.status_code == status
         assert (
-            "'localhost.evil.org'; allowed: 127.0.0.1, localhost, and others if" in response.json()["error"]["message"]
+            "'localhost.evil.org'; allowed: 127.0.0.1, ::1, localhost, and others if"
+            in response.json()["error"]["message"]
         )
 
 

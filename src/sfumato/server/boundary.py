@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 import traceback
 import uuid
@@ -146,11 +147,12 @@ class Boundary:
         Raises:
             ApiError: if the request is refused.
         """
-        if self._limits.hosts is not None and request.url.hostname not in self._limits.hosts:
+        host = request.headers.get("host", "")
+        if self._limits.hosts is not None and re.sub(r":\d*$", "", host).strip("[]") not in self._limits.hosts:
             raise ApiError(
                 403,
-                f"the host is {(request.url.hostname or '')[:_MAX_SHOWN]!r}; allowed: "
-                f"{', '.join(sorted(self._limits.hosts))}, and others if the server has keys or runs --without-keys",
+                f"the host is {host[:_MAX_SHOWN]!r}; allowed: {', '.join(sorted(self._limits.hosts))}, and others if "
+                "the server has keys or runs --without-keys",
                 code="wrong_host",
             )
         # Not its URL's path, which depends on what the client calls the server.
