@@ -159,13 +159,14 @@ def test_canvas_edits_and_undo(served: Served, client: Client):
     assert canvas.refresh() == f"> {text}!"
     at = canvas.text.index("= 39") + 2
     assert canvas.edit(spans=[(at, at + 2)]) == served.model.edit(f"> {text}!", spans=[(at, at + 2)]).text
+    assert canvas.edit(replace=[(0, 1, "-")]) == f"- {text}!"
     assert (canvas.undo(), canvas.undo()) == (f"> {text}!", text)
     with pytest.raises(ServerError, match="nothing before") as nothing:
         canvas.undo()
     assert nothing.value.code == "no_undo"
     revisions = client.find_canvas(canvas.id).revisions()
-    assert [each.made_by for each in revisions] == ["model", "hand", "model", "undo", "undo"]
-    assert [each.rev for each in revisions] == [1, 2, 3, 4, 5]
+    assert [each.made_by for each in revisions] == ["model", "hand", "model", "hand", "undo", "undo"]
+    assert [each.rev for each in revisions] == [1, 2, 3, 4, 5, 6]
     assert revisions[0].text == revisions[-1].text == text
     canvas.delete()
     with pytest.raises(ServerError, match="no canvas"):

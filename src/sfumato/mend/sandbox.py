@@ -83,8 +83,8 @@ class Sandbox:
 
     def __init__(self, project: Path, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
+        # When the last run ends at the latest, by time.monotonic.
         self.ends_at = math.inf
-        """When the last run ends at the latest, by `time.monotonic`."""
         self._project = project
         self._home = Path(tempfile.mkdtemp(prefix="sfumato-mend-"))
         self.root = self._home / "project"
