@@ -1,5 +1,4 @@
-"""Overhead of HTTP over the engine in process, and effects of concurrent requests on each other;
-throughput of replicas."""
+"""Overhead of HTTP over the engine in process, effects of concurrent requests on each other, throughput of replicas."""
 
 from __future__ import annotations
 
