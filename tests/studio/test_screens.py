@@ -172,10 +172,11 @@ def test_terminal_edits_files_and_names_the_answering_model(page: Page):
     assert stored_text(page, "readme.txt") is None
 
     # Other lines go to a model that was trained for them, which is named; without such a model they are refused.
+    # A line entered while a model writes waits for its turn.
     enter("12+5=")
-    expect(log).to_contain_text(f"tiny answers: {12 + 5}")
     enter("who wrote Moby-Dick")
     expect(log).to_contain_text("No model on this server can write that.")
+    expect(log).to_contain_text(f"tiny answers: {12 + 5} $ who wrote Moby-Dick")
     enter("open shopping.txt")
     expect(window(page, "shopping.txt").get_by_label("Text", exact=True)).to_have_value("bread\nbutter\napples\nmilk\n")
     page.reload()

@@ -70,6 +70,8 @@ export class OwnApps implements ReactiveController {
   /** Texts that are being written, by the path of their file; that of the terminal is "". */
   private drafts: ReadonlyMap<string, string> = new Map();
   private stopping = new AbortController();
+  /** Settles when the last line that was entered in the terminal has its answer; the next one waits for it. */
+  private lastLine: Promise<void> = Promise.resolve();
   private asked = 0;
 
   constructor(private readonly host: Host) {
@@ -149,11 +151,7 @@ export class OwnApps implements ReactiveController {
     if (own === "files" && type === "open") {
       this.host.openNamed(pathsOf(page).get(element) ?? value);
     } else if (own === "terminal" && type === "enter") {
-      if (this.drafts.has("")) {
-        say("The last line is still being answered; wait, or press Stop.");
-        return false;
-      }
-      this.enter(value);
+      this.lastLine = this.lastLine.then(() => this.enter(value)).catch(sayError);
     } else if (own === "settings" && type === "choose") {
       if (element === "b") setLooks({ theme: value as Looks["theme"] });
       else if (element === "c") setLooks({ text: value as Looks["text"] });
@@ -243,13 +241,13 @@ export class OwnApps implements ReactiveController {
     });
   }
 
-  private enter(line: string): void {
+  private async enter(line: string): Promise<void> {
     if (line.trim() === "") return;
     const apps = OWN_APPS.map(({ name }) => name);
     const { system, said, opens, clears, isForModel } = run(this.system, line, { clicks: this.clicks, apps });
     if (system !== this.system) this.change(system);
     if (clears === true) this.setTurns([]);
-    else if (isForModel === true) void this.reply(line.trim());
+    else if (isForModel === true) await this.reply(line.trim());
     else this.setTurns(withTurn(this.turns, { line: line.trim(), said, by: "" }));
     if (opens !== undefined) this.host.openNamed(opens);
   }
