@@ -170,8 +170,8 @@ def test_server_answers_as_local_model(sfumato, chat, server, talker, checkpoint
     [
         (("--url", "http://127.0.0.1:9"), "nothing answers at http://127.0.0.1:9", 1),
         (("--url", "nowhere"), "base_url is 'nowhere'; allowed: such as", 2),
-        (("--url", "http://127.0.0.1:9", "--quantize", "int8"), "quantize is for a model loaded here", 2),
-        (("--api-key", "sfu-1"), "api_key is for a server; allowed: with --url", 2),
+        (("--url", "http://127.0.0.1:9", "--quantize", "int8"), "quantize is given; allowed: only without --url", 2),
+        (("--api-key", "sfu-1"), "api_key is given; allowed: only with --url", 2),
     ],
 )
 def test_unsupported_with_a_server(sfumato, arguments, message, code):

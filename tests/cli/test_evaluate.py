@@ -129,8 +129,8 @@ def test_sample_statistics(sfumato, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--judge", "tiny-twin"), "allowed: with --samples"),
-        (("--max-tokens", "3"), "allowed: with --samples"),
+        (("--judge", "tiny-twin"), "allowed: only with --samples"),
+        (("--max-tokens", "3"), "allowed: only with --samples"),
         (("--samples", "x.jsonl", "--task", "json"), "--samples cannot be combined"),
         (("--samples", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],

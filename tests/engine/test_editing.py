@@ -189,8 +189,8 @@ def test_uncertain_edits_leave_the_text_unchanged(make_model: Make):
     kept = model.edit(text, spans=spans, steps=2, n=3, min_certainty=between)
     assert isinstance(kept, list)
     assert [result.text for result in kept] == [result.text for result in found if result.certainty >= between]
-    for wrong in (float("nan"), True, "high"):
-        with pytest.raises(RequestError, match=r"min_certainty is .*; allowed: a number of nats"):
+    for wrong in (float("nan"), True, "high", 0.5):
+        with pytest.raises(RequestError, match=r"min_certainty is .*; allowed: nats up to 0"):
             model.edit(text, spans=spans, min_certainty=wrong)
 
 

@@ -53,8 +53,8 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"treshold": 0.5}, r"unknown setting 'treshold'; did you mean 'threshold'\?"),
         ({"sampler": "threshold", "threshold": 1.5}, "threshold is 1.5; allowed: 0 to 1"),
         ({"sampler": "threshold", "threshold": "high"}, "threshold is 'high'; allowed: 0 to 1"),
-        ({"temperature": -1.0}, "temperature_start is -1.0; allowed: 0 to 1000"),
-        ({"temperature": float("nan")}, "temperature_start is nan; allowed: 0 to 1000"),
+        ({"temperature": -1.0}, "temperature is -1.0; allowed: 0 to 1000"),
+        ({"temperature": float("nan")}, "temperature is nan; allowed: 0 to 1000"),
         ({"logit_bias": {"5": 1.0}}, "logit_bias holds token '5'; allowed: 0 to"),
         ({"logit_bias": [5]}, r"logit_bias is \[5\]; allowed: values by token id"),
         ({"name": "entropy"}, "unknown setting 'name'"),
@@ -90,14 +90,14 @@ def test_invalid_system_messages_are_refused(make_model: Make):
     with pytest.raises(RequestError, match="unknown role 'system'; allowed: assistant, user"):
         model.request("x", system="y")
     for prompt, message in (
-        ([5, 6], "system is for a chat"),
+        ([5, 6], "system is given with token ids"),
         ([{"role": "system", "content": "a"}, {"role": "user", "content": "b"}], "allowed: one of them"),
     ):
         with pytest.raises(RequestError, match=message):
             model.request(prompt, system="y")
     with pytest.raises(RequestError, match="needs the chat template"):
         model.request("x", system="y", raw=True)
-    with pytest.raises(RequestError, match="system is for a chat; allowed: with a prompt or an instruction"):
+    with pytest.raises(RequestError, match="system is given; allowed: only with a prompt or an instruction"):
         model.infill("a", "b", system="y")
 
 

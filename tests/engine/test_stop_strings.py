@@ -109,8 +109,8 @@ def test_stop_strings_with_an_autoregressive_model(make_scripted: Make):
         ({"stop": [""]}, r"stop is \(''"),
         ({"stop": [3]}, "stop has 3; allowed: a list of texts"),
         ({"stop": ["a"], "choices": ["b"]}, "stop would cut an answer that must match choices as a whole"),
-        ({"stop": ["a"], "revisit": 1}, "allowed: without revisit"),
-        ({"stop": ["a"], "seed_text": "abc"}, "allowed: without a draft or a gap"),
+        ({"stop": ["a"], "revisit": 1}, "allowed: only without revisit"),
+        ({"stop": ["a"], "seed_text": "abc"}, "allowed: only without a draft or a gap"),
     ],
 )
 def test_invalid_stop_strings_are_refused(make_model: Make, settings: dict[str, Any], message: str):

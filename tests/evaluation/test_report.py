@@ -118,7 +118,7 @@ def test_report_may_grow_but_not_change(suite: Suite, tmp_path: Path) -> None:
         (('task = "json"', 'task = "jsn"'), "'jsn'"),
         (('task = "json"', 'path = "x.jsonl"'), "short"),
         (("steps = 2", "stps = 2"), "stps"),
-        (('model = "tiny"\n[', 'model = "tiny"\nkey_env = "NO_SUCH_KEY"\n['), "key_env is for an API"),
+        (('model = "tiny"\n[', 'model = "tiny"\nkey_env = "NO_SUCH_KEY"\n['), "key_env is given"),
         (
             ('model = "tiny"\n[', 'model = "tiny"\nurl = "http://x/v1"\nkey_env = "NO_SUCH_KEY"\n['),
             "environment variable is not set",

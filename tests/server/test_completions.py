@@ -97,7 +97,7 @@ def test_diffusing_deltas_are_whole_drafts(served: Served):
         ({"n": 10_000}, "n"),
         ({"max_tokens": "5"}, "max_tokens"),
         ({"max_tokens": 0}, "max_tokens"),
-        ({"temperature": -1}, "temperature_start"),
+        ({"temperature": -1}, "temperature"),
         ({"diffusion": {"steps": 0}}, "steps"),
         ({"diffusion": {"pim": 1}}, "diffusion.pim"),
         ({"diffusion": {"pin": [[0, 1]]}}, "pin"),
@@ -129,6 +129,8 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
     [
         ({"frequency_penalty": 1}, "frequency_penalty: 1 is not supported; allowed: 0"),
         ({"presence_penalty": 0.5}, "presence_penalty: 0.5 is not supported; allowed: 0"),
+        ({"diffusing": True}, "diffusing is true; allowed: only with stream"),
+        ({"steps": 4}, "steps: unknown field; it would be ignored; allowed: diffusion.steps"),
         ({"store": True}, "store: true is not supported; allowed: false"),
         ({"service_tier": "flex"}, "service_tier: \"flex\" is not supported; allowed: 'auto' or 'default'"),
         (
@@ -146,7 +148,8 @@ def test_unknown_paths_and_methods_are_named(served: Served):
     for method, path, status in (("POST", "/v1/embeddings", 404), ("GET", "/v1/chat/completions", 405)):
         response = served.http.request(method, path)
         assert response.status_code == status
-        assert response.json()["error"]["message"] == f"there is no {method} {path}; allowed: see /openapi.json"
+        message = f"there is no {method} {path}; allowed: the pages at / and what /openapi.json lists"
+        assert response.json()["error"]["message"] == message
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'{"messages": NaN}', b"\xff", b'{"messages": "x"}'])

@@ -48,10 +48,12 @@ def test_app_can_be_described_changed_used_and_undone(page: Page, check_accessib
     page.get_by_role("button", name=re.compile("^Delete ")).first.click()
     expect(page.locator("sf-screen li")).to_have_count(len(written) - 1)
 
-    # Each change can be undone by keyboard.
+    # Each change can be undone, in words or by keyboard.
+    page.get_by_label("Say what to change").fill("undo that")
+    page.get_by_label("Say what to change").press("Enter")
+    expect(page.locator("sf-screen li")).to_have_count(len(written))
     page.locator("h1").click()
-    for _ in range(2):
-        page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
     assert entries(page) == written
     assert box.is_checked() == was_checked
     page.keyboard.press("Control+Shift+z")

@@ -12,7 +12,7 @@ import {
   withText,
 } from "../src/core/encyclopedia";
 import * as forum from "../src/core/forum";
-import { isFieldKey, undoKey } from "../src/core/keys";
+import { isFieldKey, undoKey, undoWords } from "../src/core/keys";
 import { addressOf, Kept, tidyTopic } from "../src/core/kept";
 import { chosenIn, labelOf, outliners, ownOutline, patternOf, readLines } from "../src/core/outline";
 import { knowing, linked, wholeSentences, writers } from "../src/core/prose";
@@ -307,6 +307,20 @@ describe("answers", () => {
   };
   const question = { messages: [{ role: "user" as const, content: "Hi" }], seed: 0 };
   const signal = new AbortController().signal;
+
+  test.each([
+    ["undo", -1],
+    ["Undo that, please.", -1],
+    ["no, take that back", -1],
+    ["undo the last change", -1],
+    ["redo", 1],
+    ["Undo the undo!", 1],
+    ["undo the milk", 0],
+    ["mark it as undone", 0],
+    ["please", 0],
+  ])("%s asks for %d", (sentence, by) => {
+    expect(undoWords(sentence)).toBe(by);
+  });
 
   test("of a model that has no canvas are those of its chat", async () => {
     const { api, asked } = serve(

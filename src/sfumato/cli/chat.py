@@ -121,12 +121,12 @@ def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[
     """
     if url is None:
         if api_key is not None:
-            raise RequestError("api_key is for a server; allowed: with --url")
+            raise RequestError("api_key is given; allowed: only with --url")
         yield lambda name: weights.load(name or "tiny")
         return
     for field in dataclasses.fields(weights):
         if getattr(weights, field.name) != field.default:
-            raise RequestError(f"{field.name} is for a model loaded here; allowed: without --url")
+            raise RequestError(f"{field.name} is given; allowed: only without --url")
     from sfumato.cli.remote import RemoteModel
     from sfumato.client import Client
 

@@ -79,7 +79,7 @@ def evaluate(
     text_model = weights.load(model)
     asked = tasks or text_model.tasks or list(TASKS)
     if samples is None and (judge is not None or max_tokens is not None):
-        raise RequestError("--judge and --max-tokens are for samples; allowed: with --samples")
+        raise RequestError("--judge and --max-tokens are given; allowed: only with --samples")
     if samples is not None:
         if tasks or gaps or lengths:
             raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")

@@ -67,7 +67,7 @@ def train(
         print_plan(recipe, overrides or (), gpu=gpu, mfu=mfu, as_json=as_json)
         return
     if as_json or mfu is not None:
-        raise ConfigError("--json and --mfu are for plans; allowed: with --plan")
+        raise ConfigError("--json and --mfu are given; allowed: only with --plan")
     _run(recipe, overrides or (), resume, directory, command="train")
 
 

@@ -259,7 +259,7 @@ class TextModel:
         if prompt is not None:
             return encode_prompt(self.tokenizer, prompt, system=system)
         if system is not None:
-            raise RequestError("system is for a chat; allowed: with a prompt or an instruction")
+            raise RequestError("system is given; allowed: only with a prompt or an instruction")
         return tuple(self.tokenizer.encode_raw("")) or (self.tokenizer.eos_ids[0],)
 
     def length_shares(self, prompt: Prompt) -> dict[int | None, float]:
@@ -356,6 +356,7 @@ class TextModel:
         if steps is not None:
             config = dataclasses.replace(config, steps=steps)
         if temperature is not None:
+            check_number("temperature", temperature, 0, MAX_TEMPERATURE)
             config = dataclasses.replace(config, temperature_start=temperature, temperature_end=temperature)
         return config
 

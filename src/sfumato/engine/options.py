@@ -172,6 +172,6 @@ def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]
         RequestError: if an option belongs to `generate`.
     """
     if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - allowed):
-        raise RequestError(f"{foreign[0]} is not for gaps and edits; allowed: with generate")
+        raise RequestError(f"{foreign[0]} is given for a gap or an edit; allowed: only with generate")
     taken = allowed - CanvasOptions.__optional_keys__
     return cast(CanvasOptions, {name: value for name, value in options.items() if name not in taken})

@@ -39,7 +39,7 @@ def encode_prompt(
     entries: list[Any] = list(prompt)
     if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
         if system is not None:
-            raise RequestError("system is for a chat; allowed: a text or messages as the prompt, not token ids")
+            raise RequestError("system is given with token ids; allowed: with a text or messages as the prompt")
         return tuple(entries)
     if all(isinstance(entry, str) for entry in entries):
         raise RequestError("the prompt is a list of texts; allowed: one text, or all of them in generate_batch")

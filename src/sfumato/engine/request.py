@@ -143,7 +143,7 @@ class Request:
             )
         if check_stop(self.stop) and (self.start is not None or self.revisit):
             given = "revisit" if self.revisit else "a draft or a gap, whose tokens are all filled in"
-            raise RequestError(f"stop is for an answer that ends by itself; allowed: without {given}")
+            raise RequestError(f"stop is given; allowed: only without {given}")
         if self.top_logprobs and self.revisit:
             raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed with revisit: 0")
 

@@ -63,8 +63,8 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     check_number("budget", budget, 1, whole=True)
     needed: object = options.get("min_certainty")
     needed = model.generation.get("min_certainty", -math.inf) if needed is None else needed
-    if isinstance(needed, bool) or not isinstance(needed, int | float) or math.isnan(needed):
-        raise RequestError(f"min_certainty is {needed!r}; allowed: a number of nats, -inf for any edit")
+    if isinstance(needed, bool) or not isinstance(needed, int | float) or not needed <= 0:
+        raise RequestError(f"min_certainty is {needed!r}; allowed: nats up to 0, or -inf for any edit")
     shared, seeds = canvas_options(options, EditOptions.__optional_keys__), _seeds(options, n)
     check_characters(text)
     chosen = None if spans is None else editing.check_spans(text, spans)

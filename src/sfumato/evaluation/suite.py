@@ -72,7 +72,7 @@ class SystemConfig:
                 raise ConfigError(f"{where}.key_env is {self.key_env!r}; that environment variable is not set")
         else:
             if self.key_env:
-                raise ConfigError(f"{where}.key_env is for an API; allowed: with a url")
+                raise ConfigError(f"{where}.key_env is given; allowed: only with a url")
             for option in self.options:
                 if option not in _LOCAL_OPTIONS:
                     raise ConfigError(unknown(f"option of {where}", option, _LOCAL_OPTIONS))
@@ -101,7 +101,7 @@ class TaskConfig:
         if wanted in CORPORA:
             return Corpus(wanted, Path(self.path) if self.path else None)
         if self.path:
-            raise ConfigError(f"tasks.{name}.path is for a corpus; allowed: with {', '.join(CORPORA)}")
+            raise ConfigError(f"tasks.{name}.path is given; allowed: only with {', '.join(CORPORA)}")
         try:
             return find_task(wanted)
         except ConfigError as error:

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
+from sfumato.server.protocol import Diffusion
 from sfumato.server.streaming import ClientGoneError
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
@@ -52,6 +53,8 @@ async def refuse(request: Request, error: Exception) -> Response:
             problem = "it is not read as JSON; allowed: with the header Content-Type: application/json"
         if first["type"] == "extra_forbidden":
             problem = "unknown field; it would be ignored"
+            if param in Diffusion.model_fields:
+                problem += f"; allowed: diffusion.{param}"
         elif first["type"] in ("literal_error", "none_required"):
             allowed = first.get("ctx", {}).get("expected", "None")
             given = json.dumps(first["input"])[:_MAX_SHOWN]
@@ -61,7 +64,7 @@ async def refuse(request: Request, error: Exception) -> Response:
         # The body reader reports any failure as an invalid body.
         refusal = request.state.refused
     elif isinstance(error, HTTPException) and error.status_code in (404, 405):
-        what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}; allowed: see /openapi.json"
+        what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}; allowed: the pages at / and what /openapi.json lists"
         refusal = ApiError(error.status_code, what, headers=dict(error.headers or {}))
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))

@@ -148,14 +148,14 @@ class Canvases:
                 raise RequestError("neither prompt, messages nor text is given; give one")
             for name in _OF_NEW_ANSWERS:
                 if getattr(body, name) is not None:
-                    raise RequestError(f"{name.rstrip('_')} is for an answer; allowed: with prompt or messages")
+                    raise RequestError(f"{name.rstrip('_')} is given; allowed: only with prompt or messages")
             options = body.to_options()
             return lambda canvas: self._edit(canvas, body.text or "", body, options, seed)
         if body.prompt is not None and body.messages is not None:
             raise RequestError("prompt and messages are given; allowed: one of them")
         for name in ("spans", "instruction"):
             if getattr(body, name) is not None:
-                raise RequestError(f"{name} is for a text; allowed: without prompt and messages")
+                raise RequestError(f"{name} is given; allowed: only without prompt and messages")
         return lambda canvas: self._generate(canvas, body, seed)
 
     def _make_request(self, model: TextModel, body: CanvasRequest, seed: int) -> Any:

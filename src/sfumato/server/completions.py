@@ -109,9 +109,11 @@ def chat_request(model: TextModel, body: ChatRequest) -> Request:
         RequestError, CapacityError: if it is not allowed or does not fit.
     """
     if body.stream_options is not None and not body.stream:
-        raise RequestError("stream_options is for a stream; allowed: with stream")
+        raise RequestError("stream_options is given; allowed: only with stream")
+    if body.diffusing and not body.stream:
+        raise RequestError("diffusing is true; allowed: only with stream")
     if body.logprobs and body.stream:
-        raise RequestError("logprobs is for whole answers; allowed: without stream")
+        raise RequestError("logprobs is given; allowed: only without stream")
     return make_request(model, body.to_prompt(model), body)
 
 
@@ -352,11 +354,11 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
     several = isinstance(given, list) and given and not isinstance(given[0], int)
     prompts: list[Prompt] = given if several else [given]
     if body.logprobs is not None and body.stream:
-        raise RequestError("logprobs is for whole answers; allowed: without stream")
+        raise RequestError("logprobs is given; allowed: only without stream")
     if body.echo and body.stream:
-        raise RequestError("echo is for whole answers; allowed: without stream")
+        raise RequestError("echo is given; allowed: only without stream")
     if body.echo_from is not None and not (body.echo and body.logprobs is not None):
-        raise RequestError(f"echo_from is {body.echo_from}; allowed: with echo and logprobs")
+        raise RequestError(f"echo_from is {body.echo_from}; allowed: only with echo and logprobs")
     if len(prompts) > 1 and body.stream:
         raise RequestError(f"prompt has {len(prompts)} texts; allowed in a stream: one")
     return [make_request(model, prompt, body, raw=isinstance(prompt, str)) for prompt in prompts]

@@ -302,7 +302,7 @@ class ChatRequest(Sampled):
             more["max_tokens"] = self.max_completion_tokens
         if self.top_logprobs is not None:
             if not self.logprobs:
-                raise RequestError("top_logprobs is for log-probabilities; allowed: with logprobs")
+                raise RequestError("top_logprobs is given; allowed: only with logprobs")
             more["top_logprobs"] = self.top_logprobs
         if self.realtime:
             more["priority"] = 1
@@ -334,7 +334,7 @@ class ChatRequest(Sampled):
         if self.tool_choice != "required":
             return None
         if not functions:
-            raise RequestError("tool_choice is 'required'; allowed: with tools")
+            raise RequestError("tool_choice is 'required'; allowed: only with tools")
         return functions
 
     def to_prompt(self, model: TextModel) -> list[dict[str, object]]:

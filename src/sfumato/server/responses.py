@@ -178,7 +178,7 @@ class ResponseRequest(Body):
             choice = {"type": "function", "function": {"name": choice.name}}
         logprobs = _LOGPROBS in (self.include or ())
         if self.top_logprobs and not logprobs:
-            raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed: with {_LOGPROBS!r} in include")
+            raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed: only with {_LOGPROBS!r} in include")
         return ChatRequest(
             messages=[*system, *(item.to_message() for item in items)],
             max_completion_tokens=self.max_output_tokens,

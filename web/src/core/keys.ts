@@ -1,4 +1,4 @@
-/** Keys that mean the same on every page. */
+/** Keys and words that mean the same on every page. */
 
 function isTyping(event: KeyboardEvent): boolean {
   return event
@@ -16,6 +16,21 @@ export function undoKey(event: KeyboardEvent): -1 | 0 | 1 {
   const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
   if (!isUndo || isTyping(event)) return 0;
   return event.shiftKey ? 1 : -1;
+}
+
+const WHAT = "(?: (?:that|it|this|(?:the|my) last (?:change|step|edit|one)))?";
+const BACK = new RegExp(`^(?:undo${WHAT}|take (?:that|it|this) back|revert${WHAT})$`);
+const FORTH = new RegExp(`^(?:redo${WHAT}|undo the undo)$`);
+
+/** -1 for a sentence that asks to undo the last change, 1 for redo, 0 for any other. */
+export function undoWords(sentence: string): -1 | 0 | 1 {
+  const said = sentence
+    .toLowerCase()
+    .replace(/[.,!?…]/g, " ")
+    .replace(/\b(?:please|no|oops|ok|okay|sorry|now|thanks)\b/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  return BACK.test(said) ? -1 : FORTH.test(said) ? 1 : 0;
 }
 
 /** Whether it is the key that leads to the page's main field. */

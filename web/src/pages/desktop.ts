@@ -23,7 +23,7 @@ import {
   type Win,
 } from "../core/desktop";
 import { fileTree } from "../core/file-tree";
-import { undoKey } from "../core/keys";
+import { undoKey, undoWords } from "../core/keys";
 import { remember, remembered } from "../core/preferences";
 import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
@@ -143,6 +143,7 @@ export class DesktopPage extends LitElement implements Host {
     const desktop = moved(this.desktop, win.id, by);
     const other = desktop.windows.find(({ id }) => id === win.id);
     const [page, next] = [current(win.pages), other === undefined ? undefined : current(other.pages)];
+    if (page === next) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
     if (page === undefined || next === undefined || page === next) return;
     try {
       this.own.take(win.app, page, next, { show: () => this.change(desktop) });
@@ -156,6 +157,11 @@ export class DesktopPage extends LitElement implements Host {
     if (win === undefined || win.isWriting || sentence.trim() === "") return;
     if (win.app.own === "file") {
       await this.own.write(win.app.path ?? "", sentence);
+      return;
+    }
+    const by = undoWords(sentence);
+    if (by !== 0) {
+      this.go(win, by);
       return;
     }
     const { author, steps } = this.own;

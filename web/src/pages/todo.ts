@@ -4,7 +4,7 @@ import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import "../components/talk";
 import { api } from "../core/api";
-import { isFieldKey, undoKey } from "../core/keys";
+import { isFieldKey, undoKey, undoWords } from "../core/keys";
 import { remember, remembered } from "../core/preferences";
 import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
@@ -150,6 +150,7 @@ export class TodoPage extends LitElement {
     this.steps = go(this.steps, by);
     this.keep();
     if (this.steps.at !== before) announce(by < 0 ? "Undone." : "Done again.");
+    else if (by !== 0) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
   }
 
   private keep(): void {
@@ -165,6 +166,12 @@ export class TodoPage extends LitElement {
   private async command(sentence: string): Promise<void> {
     const said = sentence.trim();
     if (said === "" || this.isWriting || this.model === "") return;
+    const by = undoWords(said);
+    if (by !== 0 && current(this.steps) !== undefined) {
+      this.sentence = "";
+      this.move(by);
+      return;
+    }
     this.isWriting = true;
     this.stopping = new AbortController();
     const page = current(this.steps)?.page ?? null;

@@ -266,7 +266,7 @@ class Plain(Task):
     name = "plain"
     kind = PromptKind(
         name=name,
-        description="Works out one or two operations on whole numbers up to 100.",
+        description="Works out one or two operations on whole numbers up to 100, most reliably up to 20.",
         example="12+5=",
         pattern=rf"(?:answer, then derive|derive, then answer): \(?{_NUMBER}(?: ?[-+*/] ?{_NUMBER}\)?){{1,2}}"
         rf"|(?:What is )?{_NUMBER} ?[-+*/] ?{_NUMBER} ?[=?]?",

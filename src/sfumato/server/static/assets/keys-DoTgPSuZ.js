@@ -1,1 +1,0 @@
-function i(t){return t.composedPath().some(e=>e instanceof HTMLTextAreaElement||e instanceof HTMLSelectElement||e instanceof HTMLInputElement&&e.type!=="checkbox")}function n(t){return!((t.ctrlKey||t.metaKey)&&t.key.toLowerCase()==="z")||i(t)?0:t.shiftKey?1:-1}function o(t){return t.key==="/"&&!t.ctrlKey&&!t.metaKey&&!t.altKey&&!i(t)}export{o as i,n as u};
