@@ -54,6 +54,18 @@ def test_bug_fix_can_be_refused_accepted_and_undone(page: Page, check_accessibil
     assert text_of(page) == before
 
 
+def test_file_without_a_canvas_survives_a_reload(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    page.get_by_label("Name of the file").fill("kept.py")
+    page.locator(".cm-line").first.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("x = 1")
+    page.reload()
+    expect(page.get_by_label("Name of the file")).to_have_value("kept.py")
+    expect(page.locator(".cm-line")).to_have_text("x = 1")
+
+
 def test_saved_file_differs_only_in_the_edit(page: Page, tmp_path: Path):
     page.goto("/editor")
     original = tmp_path / "area.py"

@@ -33,6 +33,12 @@ const MAX_PROPOSED_TOKENS = 32;
 /** What comes later is about a text that has gone on. */
 const PROPOSED_WITHIN_MS = 2000;
 
+function readFile(kept: unknown): { name: string; text: string } {
+  const { name, text } = (kept ?? {}) as Record<string, unknown>;
+  if (typeof name === "string" && typeof text === "string") return { name, text };
+  return examples[0] ?? { name: "", text: "" };
+}
+
 @customElement("sf-editor-page")
 export class EditorPage extends LitElement implements SessionHost {
   /** The canvas that holds the text, so that a page that is loaded again has it. */
@@ -40,13 +46,15 @@ export class EditorPage extends LitElement implements SessionHost {
   @state() private models: ModelCard[] | null = null;
   @state() model = "";
   @state() instruction = "";
-  @state() private fileName = examples[0]?.name ?? "";
+  /** What the editor begins with: the file as it was left, or an example. */
+  private readonly first = readFile(remembered<unknown>("editor.file", null));
+  @state() private fileName = this.first.name;
   @state() private proposes = remembered("editor.proposes", true);
   @query(".editor") private mount!: HTMLElement;
   @query("input[type=file]") private picker!: HTMLInputElement;
 
   private editor!: EditorView;
-  private readonly session = new EditingSession(this, examples[0]?.text ?? "");
+  private readonly session = new EditingSession(this, this.first.text);
   private readonly proposing = new Compartment();
 
   static override styles = [controls, editorStyles];
@@ -56,7 +64,7 @@ export class EditorPage extends LitElement implements SessionHost {
       parent: this.mount,
       root: this.renderRoot as ShadowRoot,
       label: LABEL,
-      text: examples[0]?.text ?? "",
+      text: this.first.text,
       extensions: this.extensions(),
     });
     this.session.attach(this.editor);
@@ -79,8 +87,19 @@ export class EditorPage extends LitElement implements SessionHost {
     navigate(document === null ? "/editor" : `/editor/${document.id}`, { replace: true });
   }
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("pagehide", this.keep);
+  }
+
+  private keep = (): void => {
+    remember("editor.file", { name: this.fileName, text: this.session.text });
+  };
+
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    removeEventListener("pagehide", this.keep);
+    this.keep();
     this.session.close();
     this.editor.destroy();
   }

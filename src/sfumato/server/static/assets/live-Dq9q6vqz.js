@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-NTJoGHLx.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-Bd3yj9hN.js";/**
+import{E as n,A as s}from"./index-Cyiv0G6f.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-CvuLcAxl.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
