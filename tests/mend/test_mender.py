@@ -81,6 +81,11 @@ def test_other_models_are_refused() -> None:
         Mender(Decoder(DecoderConfig(**SIZES)), 256)
 
 
+def test_what_is_no_text_is_refused(mender: Mender) -> None:
+    with pytest.raises(RequestError, match="the text is None; allowed: a string"):
+        mender.mend(None)  # type: ignore[arg-type]
+
+
 def test_valid_code_is_unchanged_without_tests(mender: Mender) -> None:
     assert mender.mend(CORE) == Mended(CORE, reason="it parses, and there is nothing else to check it with")
 

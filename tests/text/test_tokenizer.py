@@ -90,7 +90,9 @@ def test_special_token_ids():
     assert TOKENIZER.decode([USER, MASK], skip_special=False) == "<|user|><|mask|>"
 
 
-def test_lone_surrogates_are_refused():
+def test_what_is_no_text_is_refused():
+    with pytest.raises(RequestError, match="the text is 5; allowed: a string"):
+        TOKENIZER.encode(5)  # type: ignore[arg-type]
     with pytest.raises(RequestError, match=r"\\ud83d at 2"):
         TOKENIZER.encode("ab\ud83d")
 

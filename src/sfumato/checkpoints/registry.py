@@ -58,6 +58,8 @@ def find_model(name: str | Path) -> Path:
     Raises:
         CheckpointError: if there is no such model.
     """
+    if not isinstance(name, str | Path):
+        raise CheckpointError(f"the model is {name!r:.80}; allowed: a name or a path")
     if name in PACKAGED:
         return locate(str(name))
     embedded = sorted([*(path.parent.name for path in ASSETS.glob("*/config.json")), *PACKAGED])

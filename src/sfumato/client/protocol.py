@@ -233,6 +233,9 @@ def _flat(given: Json) -> Json:
 
 
 def _messages(prompt: Prompt, system: str | None) -> list[Json]:
+    is_chat = isinstance(prompt, Sequence) and all(isinstance(turn, Mapping) for turn in prompt)
+    if not isinstance(prompt, str) and not is_chat:
+        raise RequestError(f"the prompt is {prompt!r:.80}; allowed: a string, or messages with role and content")
     turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else [dict(turn) for turn in prompt]
     return turns if system is None else [{"role": "system", "content": system}, *turns]
 

@@ -24,6 +24,7 @@ from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.models.decoder import Decoder, fuse
 from sfumato.text.lexemes import Lexeme, is_level, lex
 from sfumato.text.patches import line_starts
+from sfumato.text.tokenizer import check_characters
 
 MAX_ERRORS = 20
 """Maximum syntax errors repaired in a file, one after the other."""
@@ -87,6 +88,7 @@ class Mender:
             verify: whether a text that parses is correct; None leaves text that parses unchanged.
             function: name of the only function to edit.
         """
+        check_characters(source)
         text, edits = source, 0
         if error_line(source) is not None:
             if reason := why_not(source):

@@ -64,7 +64,8 @@ async def refuse(request: Request, error: Exception) -> Response:
         # The body reader reports any failure as an invalid body.
         refusal = request.state.refused
     elif isinstance(error, HTTPException) and error.status_code in (404, 405):
-        what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}; allowed: the pages at / and what /openapi.json lists"
+        what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}"
+        what += "; allowed: the pages at / and what /openapi.json lists"
         refusal = ApiError(error.status_code, what, headers=dict(error.headers or {}))
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))

@@ -47,8 +47,10 @@ def check_characters(text: str) -> None:
     """Refuse invalid text.
 
     Raises:
-        RequestError: if the text holds a lone surrogate, which is not a character.
+        RequestError: if it is not a string, or holds a lone surrogate, which is not a character.
     """
+    if not isinstance(text, str):
+        raise RequestError(f"the text is {text!r:.80}; allowed: a string")
     half = _HALF_PAIR.search(text)
     if half:
         given = half[0].encode("ascii", "backslashreplace").decode()
