@@ -61,6 +61,25 @@ def test_events_arrive_in_order(model: TextModel):
     assert drafts == sorted(set(drafts))
 
 
+def test_readers_without_drafts_wake_for_commits_alone(model: TextModel, monkeypatch: pytest.MonkeyPatch):
+    looks, take = list[int](), Engine.take
+
+    def counted(engine: Engine, request_id: int) -> Any:
+        looks.append(request_id)
+        return take(engine, request_id)
+
+    monkeypatch.setattr(Engine, "take", counted)
+
+    async def ask() -> list[Result]:
+        async with AsyncEngine(Engine(model)) as engine:
+            return await engine.generate(model.request("hello", max_tokens=24, steps=16, adaptive=False))
+
+    [result] = asyncio.run(ask())
+    assert result.usage.denoising_steps == 48
+    # One look per event and one that finds nothing, and the first.
+    assert len(looks) <= 2 * (result.usage.canvases + 1) + 1
+
+
 def test_closing_a_stream_cancels_its_request(model: TextModel):
     async def ask() -> Engine:
         async with AsyncEngine(Engine(model)) as engine:

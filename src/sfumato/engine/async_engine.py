@@ -151,16 +151,19 @@ class AsyncEngine:
             try:
                 while self.engine.has_work:
                     self.engine.step()
-                    self._loop.call_soon_threadsafe(self._tell)
+                    # Most steps have no news for most readers, who would take turns with the next step for nothing.
+                    if ready := self.engine.requests_with_events():
+                        self._loop.call_soon_threadsafe(self._tell, ready)
             except Exception as error:
                 # An internal error: never leave callers waiting for a thread that has died.
                 self._error, self._stopping = error, True
                 with contextlib.suppress(Exception):
                     self.engine.close()
-            self._loop.call_soon_threadsafe(self._tell)
+            self._loop.call_soon_threadsafe(self._tell, list(self._news))
             if not self._stopping:
                 self._wake.wait()
 
-    def _tell(self) -> None:
-        for news in self._news.values():
-            news.set()
+    def _tell(self, request_ids: Iterable[int]) -> None:
+        for request_id in request_ids:
+            if request_id in self._news:
+                self._news[request_id].set()

@@ -128,8 +128,7 @@ class Engine:
             if self._closed:
                 raise BusyError("this engine is closed; submit to another one", None)
             if self.num_waiting + request.n > self.config.max_queue:
-                wait_s = self._seconds_each * self.num_waiting / max(1, self.num_running)
-                retry_after_s = max(1, round(wait_s))
+                retry_after_s = max(1, round(self._seconds_each * self.num_waiting / max(1, self.num_running)))
                 raise BusyError(
                     f"{self.num_waiting} answers wait and {request.n} more are requested; allowed: "
                     f"{self.config.max_queue} waiting. Try again in about {retry_after_s} s",
@@ -164,6 +163,10 @@ class Engine:
         if queue.is_over:
             self._events.pop(request_id, None)
         return events
+
+    def requests_with_events(self) -> list[int]:
+        """Ids of the requests whose events wait to be taken."""
+        return [request_id for request_id, queue in list(self._events.items()) if len(queue)]
 
     def take_all(self) -> list[tuple[int, Event]]:
         """`take` for all requests, as (request id, event)."""
@@ -253,10 +256,6 @@ class Engine:
 
     # The parts of a step.
 
-    def _receive(self) -> None:
-        while self._arrived:
-            enqueue(self._waiting, self._arrived.popleft())
-
     def _expire(self) -> None:
         now = time.perf_counter()
         self._end([sequence for sequence in self._open_sequences() if sequence.is_late(now)], "deadline")
@@ -264,7 +263,6 @@ class Engine:
     def _admit(self) -> None:
         """Reserve cache pages for waiting sequences, in order. A sequence that does not fit now can be overtaken, but
         not for ever."""
-        self._receive()
         admitted: list[Sequence] = []
         passed = 0
         for sequence in self._waiting:
@@ -437,7 +435,9 @@ class Engine:
         self._drop(gone)
 
     def _open_sequences(self) -> list[Sequence]:
-        self._receive()
+        """All that run or wait, with those that have arrived meanwhile."""
+        while self._arrived:
+            enqueue(self._waiting, self._arrived.popleft())
         return [sequence for sequence in (*self._running, *self._waiting) if sequence.finish_reason is None]
 
     def _max_positions(self) -> int:
