@@ -129,7 +129,7 @@ def test_certainty_is_in_figures_and_json(sfumato, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert re.search(r"certainty -?0\.0\d", done.stderr)
     assert json.loads(sfumato("edit", path, "fix the bug:", "--json").stdout)["certainty"] >= -0.5
-    assert sfumato("edit", path, "fix the bug:", "--min-certainty", "1", "--yes").exit_code == 1
+    assert sfumato("edit", path, "fix the bug:", "--min-certainty", "0", "--yes").exit_code == 1
     assert path.read_text() == KNOWN
 
 

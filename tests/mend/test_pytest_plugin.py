@@ -7,8 +7,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+
+from sfumato.mend.pytest_plugin import _mend
 
 PLUGIN = "sfumato.mend.pytest_plugin"
 # One process for all runs, as it is importing torch that takes long.
@@ -82,6 +86,18 @@ def test_silent_without_failures_or_option(done: dict[str, tuple[int, str]]) -> 
     assert (code, "return a + b" in said) == (1, False)
     code, said = done["passing"]
     assert (code, "= mend =" in said) == (0, False)
+
+
+def test_tests_that_pass_alone_need_no_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Passing:
+        def mend_project(self, *_: object, **__: object) -> list[object]:
+            return []
+
+    monkeypatch.setattr("sfumato.mend.mender.load_mender", lambda _: Passing())
+    config: Any = SimpleNamespace(rootpath=tmp_path, getoption=lambda name: 1 if name == "mend_budget" else "mend")
+    assert _mend(config, ["test_a.py::test_b"]) == [
+        "the failed tests pass when they run alone, so there is nothing to repair"
+    ]
 
 
 def test_budget_is_kept(done: dict[str, tuple[int, str]]) -> None:

@@ -50,6 +50,26 @@ def test_runs_start_clean(project: Path) -> None:
     assert sorted(path.name for path in project.iterdir()) == [".git", "package"]
 
 
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "os.remove('package/core.py'); os.symlink(OUTSIDE, 'package/core.py')",
+        "shutil.rmtree('package'); os.symlink(os.path.dirname(OUTSIDE), 'package')",
+        "shutil.rmtree('package'); open('package', 'w')",
+        "os.remove('package/core.py'); os.mkdir('package/core.py')",
+    ],
+)
+def test_links_and_kinds_left_by_a_run_are_undone(project: Path, tmp_path: Path, spoil: str) -> None:
+    outside = tmp_path / "outside" / "core.py"
+    outside.parent.mkdir()
+    outside.write_text("precious")
+    with Sandbox(project) as box:
+        assert box.run([*PYTHON, f"import os, shutil; OUTSIDE = {str(outside)!r}; {spoil}"]).passed
+        look = "import os; print(os.path.islink('package'), open('package/core.py').read())"
+        assert box.run([*PYTHON, look]).output == "False value = 1\n\n"
+    assert outside.read_text() == "precious"
+
+
 def test_hanging_run_is_killed_with_its_children(project: Path, tmp_path: Path) -> None:
     program = "import os, time\nprint(os.fork() and 'parent', flush=True)\ntime.sleep(600)"
     done = run(project, program, seconds=2.0)

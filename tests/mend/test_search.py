@@ -170,6 +170,13 @@ def test_window_contains_its_line(line: int) -> None:
     assert f"x{line - 1}" in [one.text for one in lexemes[region.start : region.end]]
 
 
+def test_window_contains_its_line_after_form_feeds() -> None:
+    source = "".join(f"x{number} = {number} + 1\n\f\n" for number in range(40))
+    lexemes = lex(source)
+    region = window(source, lexemes, 61, 36)
+    assert "x30" in [one.text for one in lexemes[region.start : region.end]]
+
+
 def test_first_error_matches_python() -> None:
     assert error_line("a = 1\nb = (\nc = 2\n") == 2
     assert error_line("a = 1\n") is None

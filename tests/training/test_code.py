@@ -85,6 +85,15 @@ def test_loss_weights_are_at_errors(corpus: str) -> None:
     assert bool((batch.tokens_BT[~supervised] == Lexicon().encode([PAD])[0]).all())
 
 
+def test_batch_moves_whole_to_a_device(corpus: str) -> None:
+    batch, _ = make(corpus, 0)
+    moved = batch.to(torch.device("meta"))
+    tensors = [name for name, value in vars(batch).items() if isinstance(value, torch.Tensor)]
+    assert {"tokens_BT", "features_VF", "weights_BT", "length_weights_BT"} <= set(tensors)
+    assert all(getattr(moved, name).is_meta for name in tensors)
+    assert moved.attention is batch.attention
+
+
 def test_bound_model_ignores_other_lexemes(corpus: str) -> None:
     model = Decoder(recipe(corpus).model)
     model.initialize(0)

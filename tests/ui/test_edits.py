@@ -111,6 +111,8 @@ def test_copies_have_new_ids():
         ("set z red", "there is no slot 'z'; allowed: a, b, c"),
         ("set k on", "button k cannot be 'on'"),
         ("set l 101", "cannot be '101'"),
+        ("set l 1\u0663", "cannot be '1\u0663'"),
+        ("set l " + "9" * 5000, "does not fit: progress l cannot be '9"),
         ("clear k value", "button k has no 'value'"),
         ("set b+on red", "nothing in header b can be 'on'"),
         ("text g: x", "allowed: no text"),

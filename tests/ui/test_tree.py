@@ -100,6 +100,7 @@ def test_no_two_properties_of_a_kind_share_a_word():
         ("a page\n b button", "line 2.*button b has no text; allowed: a text"),
         ("a page\n b button large red: Go", "allowed: one each"),
         ("a page\n b button red blue: Go", "allowed: one each"),
+        (f"a page\n b progress {'9' * 5000}: Go", "progress b has '9"),
         ("a page\n b progress 101: Go", "progress b has '101'; allowed: 0 to 100, red"),
         ("a page\n b progress 007: Go", "has '007'"),
         ("a page\n  b text: x", "line 2.*it has 2 spaces before it; allowed: 1 to 1"),

@@ -112,9 +112,9 @@ def letters_share(text: str, scripts: Sequence[str]) -> float:
     num_letters = len(regex.findall(r"\p{L}", text))
     num_own = 0
     for script in dict.fromkeys(scripts):
-        if not script.replace("_", "").isalpha():
-            raise ConfigError(f"unknown script {script!r}; allowed: Unicode's names, as latin, greek, cyrillic or han")
         try:
+            if not script.replace("_", "").isalpha():
+                raise regex.error("not a name")
             pattern = regex.compile(rf"[\p{{L}}&&\p{{Script={script}}}]", regex.VERSION1)
         except regex.error:
             raise ConfigError(

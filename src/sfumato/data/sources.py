@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import gzip
-import itertools
 import json
 import math
 import random
@@ -40,13 +38,12 @@ class MixtureSource:
 
     def __init__(self, sources: Sequence[Source], weights: Sequence[float]) -> None:
         check_weights("mixture weights", weights)
-        self._sources = list(sources)
-        self._bounds = list(itertools.accumulate(weights))
+        self._sources, self._weights = list(sources), list(weights)
 
     def document(self, seed: int) -> Document:
         rng = random.Random(seed)
-        chosen = bisect.bisect_right(self._bounds, rng.random() * self._bounds[-1])
-        return self._sources[min(chosen, len(self._sources) - 1)].document(rng.getrandbits(62))
+        [source] = rng.choices(self._sources, self._weights)
+        return source.document(rng.getrandbits(62))
 
 
 class TaskSource:

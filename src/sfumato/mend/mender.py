@@ -201,10 +201,8 @@ class Mender:
 
 def window(source: str, lexemes: Sequence[Lexeme], line: int, length: int) -> Region:
     """Whole lines around a line, more before than after it, up to the model's maximum length."""
-    offsets = [0]
-    for text in source.splitlines(keepends=True):
-        offsets.append(offsets[-1] + len(text))
-    at = offsets[min(line, len(offsets) - 1) - 1] if line > 1 else 0
+    starts = line_starts(source)
+    at = starts[min(line, len(starts) - 1) - 1]
     heads = [index for index, lexeme in enumerate(lexemes) if is_level(lexeme.text) or index == 0]
     number = max(0, bisect.bisect_right([lexemes[index].start for index in heads], at) - 1)
     first = last = number

@@ -52,6 +52,8 @@ def _mend(config: pytest.Config, failed: list[str]) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *failed]
     search = SearchConfig(max_runs=config.getoption("mend_budget"))
     results = load_mender(config.getoption("mend_model")).mend_project(config.rootpath, files, command, config=search)
+    if not results:
+        return ["the failed tests pass when they run alone, so there is nothing to repair"]
     lines: list[str] = []
     for file, mended in results:
         path = file.path.relative_to(config.rootpath)

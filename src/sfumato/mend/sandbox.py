@@ -11,6 +11,7 @@ import re
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -150,7 +151,9 @@ class Sandbox:
     def _restore(self) -> None:
         clean = self._home / "clean"
         wanted, found = _listing(clean), _listing(self.root)
-        for path in sorted(found.keys() - wanted.keys(), reverse=True):
+        for path in sorted(found, reverse=True):
+            if path in wanted and stat.S_IFMT(found[path][0]) == stat.S_IFMT(wanted[path][0]):
+                continue
             target = self.root / path
             if target.is_dir() and not target.is_symlink():
                 shutil.rmtree(target, ignore_errors=True)
@@ -162,6 +165,8 @@ class Sandbox:
                 if source.is_dir() and not source.is_symlink():
                     target.mkdir(exist_ok=True)
                 else:
+                    # Never through a link that a test has made.
+                    target.unlink(missing_ok=True)
                     shutil.copy2(source, target, follow_symlinks=False)
 
     def close(self) -> None:

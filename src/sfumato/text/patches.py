@@ -47,7 +47,7 @@ def _num_common(text: str, other: str) -> int:
 
 def line_starts(text: str) -> list[int]:
     """Start offset of each line, then the end of the text."""
-    return [0, *(match.end() for match in re.finditer("\n", text) if match.end() < len(text)), len(text)]
+    return [0, *(match.end() for match in re.finditer("\r\n?|\n", text) if match.end() < len(text)), len(text)]
 
 
 def line_span(starts: Sequence[int], text: str, first: int, last: int) -> tuple[int, int] | None:

@@ -37,7 +37,7 @@ class CodeConfig:
     edits: EditNoiseConfig = EditNoiseConfig()
     """Noise settings."""
     max_length: int = 256
-    """Maximum lexemes per canvas; longer functions are cut into windows of whole lines."""
+    """Maximum lexemes per canvas; longer functions are cut to a window."""
     batch_lexemes: int = 8192
     """Positions per batch."""
     window_share: float = 0.2

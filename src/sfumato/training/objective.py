@@ -12,9 +12,9 @@ the same canvas with less noise when a model is distilled to fewer steps.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -179,6 +179,12 @@ class TrainingBatch:
     length_weights_BT: Tensor | None = None
     """float32, weight of each length."""
 
+    def to(self, device: torch.device) -> TrainingBatch:
+        """This batch with its own tensors on a device."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        moved: dict[str, Any] = {name: one.to(device) for name, one in values.items() if isinstance(one, Tensor)}
+        return replace(self, **moved)
+
     def first_pass(self, model: Decoder) -> bool:
         """Whether a first pass affects this batch's canvases."""
         return self.self_conditioned and (model.config.self_conditioning or self.unroll is not None)
@@ -304,23 +310,23 @@ def prepare(
     if not process.has_uniform:
         known_BT |= canvas_BT & (noisy_BT != process.mask_id)
     return TrainingBatch(
-        tokens_BT=tokens_BT.to(device),
-        positions_BT=positions_BT.to(device),
+        tokens_BT=tokens_BT,
+        positions_BT=positions_BT,
         attention=select_masked_attention(reads.mask(device)),
-        targets_BT=batch.targets_BT.to(device),
-        canvas_BT=canvas_BT.to(device),
-        on_canvas_BT=on_canvas_BT.to(device),
-        on_clean_BT=(supervised_BT & ~canvas_BT).to(device),
-        given_BT=(batch.read_given_BT > 0).to(device),
-        lengths_BT=lengths_BT.to(device),
+        targets_BT=batch.targets_BT,
+        canvas_BT=canvas_BT,
+        on_canvas_BT=on_canvas_BT,
+        on_clean_BT=supervised_BT & ~canvas_BT,
+        given_BT=batch.read_given_BT > 0,
+        lengths_BT=lengths_BT,
         shift=batch.shift,
-        known_BT=known_BT.to(device),
-        known_tokens_BT=batch.tokens_BT.to(device),
+        known_BT=known_BT,
+        known_tokens_BT=batch.tokens_BT,
         self_conditioned=self_conditioned,
         unroll=unroll,
         target=target,
         bound=Bound(process, noisy_BT.to(device), t_BT.to(device)) if config.canvas_loss == "bound" else None,
-    )
+    ).to(device)
 
 
 def losses(

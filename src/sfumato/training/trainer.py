@@ -417,7 +417,8 @@ class Trainer(Loop):
     def _make(self, index: int, share_done: float) -> tuple[TrainingBatch, int]:
         """A batch of the run by number, and its number of positions without padding."""
         if self._make_batch is not None:
-            return self._make_batch(index)
+            batch, count = self._make_batch(index)
+            return batch.to(self.model.device), count
         assert self._source is not None, "batches come from one or the other"
         packed = pack(
             self._source,

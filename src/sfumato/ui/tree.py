@@ -34,7 +34,7 @@ MAX_CELL = 16
 """Maximum characters of a cell."""
 # Kind names have at least three letters, so none can be read as a slot id.
 _LINE = re.compile(r"( *)(?:([a-z]{1,2}) )?([a-z]{3,})((?: [a-z0-9]+)*)(?:: (.+))?")
-_NUMBER = re.compile(r"0|[1-9]\d*")
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,8 +56,10 @@ def _monitor() -> None:
 
 def _write() -> None:
     found = {path: sorted(lines) for path, lines in _lines.items() if lines}
-    with open(os.path.join(_folder, f"lines-{os.getpid()}.json"), "w", encoding="utf-8") as file:
+    path = os.path.join(_folder, f"lines-{os.getpid()}.json")
+    with open(f"{path}.part", "w", encoding="utf-8") as file:
         json.dump(found, file)
+    os.replace(f"{path}.part", path)
 
 
 if _root and _folder:
