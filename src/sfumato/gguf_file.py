@@ -96,10 +96,10 @@ class GGUFFile:
                 key = header.string()
                 self.metadata[key] = header.value(*header.numbers("I"))
             self._tensors = dict(header.tensor() for _ in range(num_tensors))
-        except (OSError, ValueError, KeyError, struct.error) as error:
+            alignment = self.metadata.get("general.alignment", 32)
+            self._start = -(-header.position // alignment) * alignment
+        except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError, struct.error) as error:
             raise CheckpointError(f"cannot read {path}: {error}; is the file a complete GGUF file?") from None
-        alignment = self.metadata.get("general.alignment", 32)
-        self._start = -(-header.position // alignment) * alignment
 
     def get(self, key: str) -> Any:
         """The value of a key.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,15 @@ def test_unsupported_files_are_refused(make_decoder: Callable[..., Decoder], tmp
         load_checkpoint(tmp_path / "d.gguf")
     with pytest.raises(CheckpointError, match=r"no such file or directory: .*none\.gguf; allowed"):
         load(str(tmp_path / "none.gguf"))
+
+
+@pytest.mark.parametrize(
+    "value", [struct.pack("<II", 4, 0), struct.pack("<IQ", 8, 1) + b"x", struct.pack("<IIQ", 9, 9, 1) * 3000]
+)
+def test_damaged_alignment_is_refused(tmp_path: Path, value: bytes):
+    """Zero, a text, and arrays of arrays."""
+    key = b"general.alignment"
+    head = b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, len(key)) + key
+    (tmp_path / "a.gguf").write_bytes(head + value + bytes(64))
+    with pytest.raises(CheckpointError, match=r"cannot read .*a\.gguf"):
+        GGUFFile(tmp_path / "a.gguf")

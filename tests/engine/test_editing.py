@@ -121,6 +121,15 @@ def test_cost_grows_with_the_spans_not_the_text(model: TextModel):
     assert near.text != text
 
 
+def test_drafts_have_what_lies_between_canvases(model: TextModel):
+    text = "0123456789" * 3 + " a part that nobody changes " + "98 the end"
+    drafts: list[str] = []
+    result = model.edit(text, spans=[(0, 30), (58, 60)], steps=2, judge=False, on_draft=drafts.append)
+    assert result.usage.canvases > 3
+    assert drafts[-1] == result.text
+    assert all(" a part that nobody changes " in draft and draft.endswith(" the end") for draft in drafts)
+
+
 def test_edit_depends_on_the_text_after_the_span(make_model: Make):
     """Another suffix gives another edit."""
     model = make_model(GenerationSpec(canvas_length=12))

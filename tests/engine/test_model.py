@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -237,6 +238,12 @@ def test_batch_takes_one_seed_per_prompt(make_model: Make):
         model.generate(prompt, seed=seed, **settings).tokens for prompt, seed in (("a", 5), ("b", 6))
     ]
     assert [result.seed for result in model.generate_batch(["a", "b"], seed=9, **settings)] == [9, 9]
+    # numpy's integers count too, in prompts as well.
+    found = model.generate_batch(
+        [np.array([5, 6]).tolist(), list(np.array([5, 6]))], seeds=np.array([5, 5]), **settings
+    )  # type: ignore[list-item, arg-type]
+    assert found[0].tokens == found[1].tokens
+    assert json.loads(json.dumps([result.seed for result in found])) == [5, 5]
     with pytest.raises(RequestError, match="seeds has 1 entries; allowed: one for each of 2 prompts"):
         model.generate_batch(["a", "b"], seeds=[5], **settings)
     with pytest.raises(RequestError, match="n is 2; allowed in a batch: 1"):

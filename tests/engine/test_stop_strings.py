@@ -71,9 +71,10 @@ def test_output_ends_before_the_stop_string(make_scripted: Make, canvas: int, st
 @pytest.mark.parametrize("canvas", [1, 3, 8])
 def test_no_part_of_a_stop_string_is_streamed(make_scripted: Make, canvas: int):
     events = list(scripted(make_scripted, TEXT).stream("?", canvas_length=canvas, stop=["three;"], **SETTINGS))
-    emitted = [event.text for event in events if isinstance(event, Committed)]
-    assert "".join(emitted) == "one two "
+    commits = [event for event in events if isinstance(event, Committed)]
+    assert "".join(event.text for event in commits) == "one two "
     assert isinstance(events[-1], Finished)
+    assert sum((event.tokens for event in commits), ()) == events[-1].result.tokens
     # What only begins like a stop string is emitted in the end.
     text = "a thr"
     settings = SETTINGS | {"max_tokens": len(text)}

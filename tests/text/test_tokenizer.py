@@ -196,6 +196,11 @@ def test_invalid_messages_are_refused(messages: list, message: str):
         ("{% for i in range(10 ** 9) %}{% endfor %}", "cannot read"),
         ("{{ 'x' * 10 ** 10 }}", "repeats a text to more than"),
         ("{{ 7 ** 777777 }}", "takes a power of"),
+        ("{{ '%0900000000d' % 1 }}", "it formats '%0900000000d'; allowed"),
+        (
+            "{% set ns = namespace(x='x' * 9) %}{% for _ in range(30) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+            "it sets x to more than 10,000,000",
+        ),
         ("{% set n = namespace() %}{% set n.__class__ = 1 %}", "refuses"),
     ],
 )

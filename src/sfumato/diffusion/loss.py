@@ -123,18 +123,10 @@ def loo_from_denoiser(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
 
     Source: LOO, arXiv 2605.22765.
     """
-    return _add_at(logits, xt, -_evidence(logits, xt, alpha))
-
-
-def _evidence(logits: Tensor, xt: Tensor, alpha: Tensor) -> Tensor:
-    """Log-likelihood ratio, in nats, of the observed token against any other."""
     alpha = _widen(align(alpha, xt))
-    return torch.log1p(logits.shape[-1] * alpha / _resolved(1.0 - alpha))
-
-
-def _add_at(logits: Tensor, xt: Tensor, value: Tensor) -> Tensor:
-    value = value.to(logits.dtype).expand(xt.shape)
-    return logits.scatter_add(-1, xt.unsqueeze(-1), value.unsqueeze(-1))
+    # The log-likelihood ratio of the observed token against any other.
+    evidence = torch.log1p(logits.shape[-1] * alpha / _resolved(1.0 - alpha)).to(logits.dtype).expand(xt.shape)
+    return logits.scatter_add(-1, xt.unsqueeze(-1), -evidence.unsqueeze(-1))
 
 
 def _log_probs(process: Process, logits: Tensor) -> Tensor:

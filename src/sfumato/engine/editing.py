@@ -12,7 +12,6 @@ them empty; otherwise it keeps its number of tokens.
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from dataclasses import dataclass, replace
 import regex  # type: ignore[import-untyped]
 
 from sfumato.constraints.patterns import escape
-from sfumato.engine.request import CanvasChanged, Event, Result, Start, Usage
+from sfumato.engine.request import CanvasChanged, Committed, Event, Result, Start, Usage
 from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
@@ -314,12 +313,19 @@ def follow(
         first: id of the first job's request.
         tell: called after each step.
     """
-    drafts: list[dict[int, Sequence[int]]] = [{} for _ in jobs]
+    # Tokens between two canvases come with the first one's commit.
+    done: list[list[int]] = [[] for _ in jobs]
+    drafts: list[list[int]] = [[] for _ in jobs]
 
     def take(index: int, event: Event) -> None:
-        if isinstance(event, CanvasChanged) and first <= index < first + len(jobs):
-            drafts[index - first][event.canvas] = event.tokens
-            tell(put_back(tokenizer, pieces, jobs, [[*itertools.chain(*each.values())] for each in drafts]))
+        job = index - first
+        if not 0 <= job < len(jobs):
+            return
+        if isinstance(event, Committed):
+            done[job] += event.tokens
+        elif isinstance(event, CanvasChanged):
+            drafts[job] = [*done[job], *event.tokens]
+            tell(put_back(tokenizer, pieces, jobs, drafts))
 
     return take
 
@@ -345,7 +351,7 @@ def merge_results(results: Sequence[Result], seed: int, model: str) -> Result:
 
 def expand_result(result: Result, text: str) -> Result:
     """Turn a result over part of a text into a result over the whole text."""
-    return dataclasses.replace(result, text=text, tokens=(), confidence=())
+    return replace(result, text=text, tokens=(), confidence=())
 
 
 def rank(results: Iterable[Result]) -> list[Result]:
@@ -358,8 +364,8 @@ def rank(results: Iterable[Result]) -> list[Result]:
     for attempts in attempts_of.values():
         best = max(attempts, key=lambda result: (not result.failed, result.certainty))
         own = {name: getattr(best.usage, name) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
-        usage = dataclasses.replace(Usage.together([result.usage for result in attempts]), **own)
-        best = dataclasses.replace(best, usage=usage)
+        usage = replace(Usage.together([result.usage for result in attempts]), **own)
+        best = replace(best, usage=usage)
         if best.text not in answers or best.certainty > answers[best.text].certainty:
             answers[best.text] = best
     return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

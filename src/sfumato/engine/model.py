@@ -92,7 +92,7 @@ class TextModel:
         )
 
     def __repr__(self) -> str:
-        num, weights = sum(parameter.numel() for parameter in self.decoder.parameters()), self.decoder.embedding_VD
+        num, weights = self.decoder.num_parameters, self.decoder.embedding_VD
         kind = "autoregressive" if self.spec.autoregressive else f"{self.spec.noise} noise"
         return f"TextModel({self.name!r}, {num / 1e6:.1f}M parameters, {kind}, {weights.dtype} on {weights.device})"
 
@@ -187,7 +187,7 @@ class TextModel:
         requests = [self.request(prompt, **options) for prompt in prompts]
         if seeds is not None:
             pairs = zip(requests, seeds, strict=True)
-            requests = [dataclasses.replace(request, seed=seed) for request, seed in pairs]
+            requests = [dataclasses.replace(request, seed=int(seed)) for request, seed in pairs]
         return [results[0] for results in self.results(requests, on_progress)]
 
     @overload

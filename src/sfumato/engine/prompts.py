@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from sfumato.engine import editing
@@ -37,10 +38,10 @@ def encode_prompt(
             return tuple(tokenizer.encode_raw(prompt))
         prompt = [{"role": "user", "content": prompt}]
     entries: list[Any] = list(prompt)
-    if all(isinstance(entry, int) and not isinstance(entry, bool) for entry in entries):
+    if all(isinstance(entry, Integral) and not isinstance(entry, bool) for entry in entries):
         if system is not None:
             raise RequestError("system is given with token ids; allowed: with a text or messages as the prompt")
-        return tuple(entries)
+        return tuple(int(entry) for entry in entries)
     if all(isinstance(entry, str) for entry in entries):
         raise RequestError("the prompt is a list of texts; allowed: one text, or all of them in generate_batch")
     if not all(isinstance(entry, Mapping) for entry in entries):

@@ -170,7 +170,7 @@ class _PackedChunks:
             key=lambda i: (chunks[i].row is not None, chunks[i].segment.start, chunks[i].segment.count),
         )
         self.key = key
-        """Kept alive because `_key` names slots by identity."""
+        # Kept, because the key names slots by identity.
         self.chunks, self.last_C, self.total = [chunks[i] for i in order], [0] * len(chunks), 0
         # Canvas tokens, then those known to the host; the first of these pads.
         first_known, width = shape[0] * shape[1], shape[1]

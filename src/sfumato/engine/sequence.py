@@ -343,9 +343,8 @@ class Sequence:
         num_counted = num_head + len(written) + ended if self.verifies else len(canvas.tokens)
         decided = [i for i in canvas.decided if i < num_counted]
         log_confidence = sum(math.log(max(canvas.confidence[i], _MIN_CONFIDENCE)) for i in decided)
-        committed = _CommittedCanvas(
-            self.canvas, first, first + len(written), log_confidence, len(decided), canvas.unsettled
-        )
+        end = first + len(written)
+        committed = _CommittedCanvas(self.canvas, first, end, log_confidence, len(decided), canvas.unsettled)
         if self.complete is None:
             self._committed.append(committed)
         else:
@@ -361,11 +360,11 @@ class Sequence:
             self.finish_reason = "stop"
             num_kept = num_covering(self.bundle.tokenizer, self.tokens, self.stream.text)
             del self.tokens[num_kept:], self.confidence[num_kept:]
-        self.events.put(
-            Committed(variation=self.variation, canvas=self.canvas, text=piece, **self._answer(self._num_told))
-        )
-        self._num_told = len(self.tokens)
-        self.canvas += 1
+        held, told = self.stream.num_held, len(self.tokens)
+        told = num_covering(self.bundle.tokenizer, self.tokens, self.stream.text[:-held]) if held else told
+        new = self._answer(self._num_told, told)
+        self.events.put(Committed(variation=self.variation, canvas=self.canvas, text=piece, **new))
+        self._num_told, self.canvas = told, self.canvas + 1
         if self.finish_reason is not None and not self._reopen():
             self.finish(self.finish_reason)
 
@@ -407,10 +406,11 @@ class Sequence:
         self.events.put(Reopened(variation=self.variation, canvas=opened.index, text=self.stream.text))
         return True
 
-    def _answer(self, first: int = 0) -> dict[str, Any]:
-        """Result fields about its tokens, from an index on."""
-        top = tuple(self.top.get(i, ()) for i in range(first, len(self.tokens) if self.top else 0))
-        return {"tokens": tuple(self.tokens[first:]), "confidence": tuple(self.confidence[first:]), "top_logprobs": top}
+    def _answer(self, first: int, last: int) -> dict[str, Any]:
+        """Result fields about some of its tokens."""
+        top = tuple(self.top.get(i, ()) for i in range(first, last if self.top else 0))
+        tokens, confidence = tuple(self.tokens[first:last]), tuple(self.confidence[first:last])
+        return {"tokens": tokens, "confidence": confidence, "top_logprobs": top}
 
     def _is_whole(self) -> bool:
         """Whether it ends without an end token."""
@@ -445,6 +445,6 @@ class Sequence:
             canvases=tuple(self.canvases),
             certainty=sum(canvas.log_confidence for canvas in self._committed) / max(1, num_decided),
             error=error,
-            **self._answer(),
+            **self._answer(0, len(self.tokens)),
         )
         self.events.put(Finished(variation=self.variation, result=result))

@@ -53,6 +53,8 @@ class TextStream:
         """The whole text, or the part before the stop string."""
         self.stopped = False
         """Whether a stop string ended it."""
+        self.num_held = 0
+        """Characters at its end that may begin a stop string."""
 
     def push(self, tokens: Iterable[int]) -> None:
         """Append tokens."""
@@ -62,8 +64,8 @@ class TextStream:
         """New text that may be shown: excludes what may begin a stop string, except at the end."""
         if last:
             self.text += self._detokenizer.finish()
-        self.text, num_held, self.stopped = scan(self.text, self._num_shown, self._stop, last=last)
-        piece = self.text[self._num_shown : len(self.text) - num_held]
+        self.text, self.num_held, self.stopped = scan(self.text, self._num_shown, self._stop, last=last)
+        piece = self.text[self._num_shown : len(self.text) - self.num_held]
         self._num_shown += len(piece)
         return piece
 

@@ -21,7 +21,7 @@ from torch.nn import functional
 from sfumato.config import check_range
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
-from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, project
+from sfumato.models.layers import MLP, RMSNorm, RotaryEmbedding, project, rotary_frequencies
 from sfumato.models.model import Attention, Heads, Model, ModelConfig
 from sfumato.models.moe import Experts
 
@@ -102,8 +102,7 @@ def proportional_frequencies(head_dim: int, theta: float, fraction: float) -> Te
 
     Unlike this, `rotary_frequencies` with a fraction spreads the same range over fewer pairs.
     """
-    # In the reference's order of operations: positions multiply a last-bit error by up to their number.
-    frequencies = 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32, device="cpu") / head_dim)
+    frequencies = rotary_frequencies(head_dim, theta)
     frequencies[int(fraction * head_dim // 2) :] = 0.0
     return frequencies
 

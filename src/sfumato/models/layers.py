@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -315,16 +315,12 @@ def pack_linears(model: nn.Module) -> None:
     """Pack the linears of an inference-only model, in float32 on a CPU, with shared inputs together. Its own heads stay
     unpacked, because they are also read as matrices."""
     for module in list(model.modules())[1:]:
-        fitting = dict(_fitting(module))
+        fitting = {
+            name: one
+            for name, one in module.named_children()
+            if type(one) is nn.Linear and (one.weight.dtype, one.weight.device.type) == (torch.float32, "cpu")
+        }
         for group in shared_inputs(module, fitting):
             product = FloatProduct([fitting[name] for name in group])
             for name, linear in zip(group, product.linears, strict=True):
                 setattr(module, name, linear)
-
-
-def _fitting(module: nn.Module) -> Iterator[tuple[str, nn.Linear]]:
-    for name, linear in module.named_children():
-        if type(linear) is nn.Linear:
-            weight = linear.weight
-            if weight.dtype is torch.float32 and weight.device.type == "cpu":
-                yield name, linear

@@ -86,6 +86,8 @@ class ChatTemplate:
         # The settings and names that templates expect: transformers, utils/chat_template_utils.py.
         environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
         environment.filters["tojson"] = _to_json
+        # Makes texts of any size.
+        del environment.filters["center"]
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, "namespace": _GuardedNamespace}
         try:
             return environment.from_string(self._source)
@@ -111,16 +113,18 @@ class _Turns:
 class _Sandbox(ImmutableSandboxedEnvironment):
     """jinja2's sandbox with limits on loops and sizes."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    intercepted_binops = frozenset({"*", "**", "%"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Multiply or raise to a power, unless the result would be huge."""
+        """Multiply, raise to a power or format, unless the result would be huge."""
         sized, number = (left, right) if hasattr(left, "__len__") else (right, left)
         if operator == "*" and hasattr(sized, "__len__") and isinstance(number, int):
             if len(sized) * number > _MAX_SIZE:
                 raise jinja2.TemplateError(f"it repeats a text to more than {_MAX_SIZE:,} characters")
         elif operator == "**" and abs(right) > 64:
             raise jinja2.TemplateError(f"it takes a power of {right}; allowed: up to 64")
+        elif operator == "%" and isinstance(left, str) and re.search(r"\d{5}|\*", left):
+            raise jinja2.TemplateError(f"it formats {left!r}; allowed: widths below 10,000")
         return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
@@ -149,6 +153,8 @@ class _GuardedNamespace(Namespace):
     def __setitem__(self, name: str, value: Any) -> None:
         if name.startswith("_"):
             raise jinja2.TemplateError(f"it sets {name!r} on a namespace")
+        if hasattr(value, "__len__") and len(value) > _MAX_SIZE:
+            raise jinja2.TemplateError(f"it sets {name} to more than {_MAX_SIZE:,} characters or entries")
         super().__setitem__(name, value)
 
 
