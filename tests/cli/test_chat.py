@@ -103,6 +103,9 @@ def test_save_writes_a_document(chat, talker, tmp_path):
     turns = [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
     assert json.loads(file.read_text()) == {"messages": turns}
     assert file.read_text().count("\n") == 1
+    # Another conversation comes after it.
+    assert chat(PROMPT, f"/save {file}").exit_code == 0
+    assert [json.loads(line) for line in file.read_text().splitlines()] == [{"messages": turns}] * 2
 
 
 @pytest.mark.parametrize(

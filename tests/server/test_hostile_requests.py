@@ -151,6 +151,9 @@ def test_crashed_engine_is_replaced(served: Served, monkeypatch: pytest.MonkeyPa
     before = served.host.loaded["tiny"]
     with monkeypatch.context() as patch:
         patch.setattr(Engine, "step", failing)
+        streamed = served.chat(stream=True)
+        assert '"unexpected ValueError"' in streamed.text
+        assert any("unexpected ValueError" in record.getMessage() for record in caplog.records)
         response = served.chat()
     assert response.status_code == 500
     assert response.json()["error"]["message"] == "unexpected ValueError"

@@ -257,7 +257,8 @@ class Conversation:
             raise RequestError("there is nothing to save yet")
         system = self.options.get("system")
         head = [] if system is None else [{"role": "system", "content": system}]
-        write_atomically(Path(file), f"{json.dumps({'messages': head + self.messages})}\n".encode())
+        before = Path(file).read_bytes() if Path(file).is_file() else b""
+        write_atomically(Path(file), before, f"{json.dumps({'messages': head + self.messages})}\n".encode())
         typer.echo(f"saved {file}", err=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
+from limits.strategies import MovingWindowRateLimiter, RateLimiter, SlidingWindowCounterRateLimiter
 
 from sfumato.config import check_number
 from sfumato.errors import ConfigError
@@ -53,7 +53,10 @@ class Access:
 
     def __init__(self, keys: tuple[Key, ...] = ()) -> None:
         self.keys = keys
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        storage = MemoryStorage()
+        self._requests = MovingWindowRateLimiter(storage)
+        # Remembers two numbers, and not every position.
+        self._positions = SlidingWindowCounterRateLimiter(storage)
 
     @classmethod
     def read(cls, path: Path) -> Access:
@@ -93,11 +96,11 @@ class Access:
             return
         if key.positions_per_day is not None:
             item: RateLimitItem = RateLimitItemPerDay(key.positions_per_day)
-            if not self._limiter.test(item, key.name, "positions"):
+            if not self._positions.test(item, key.name, "positions"):
                 raise self._spent(item, key, "positions_per_day")
         if key.requests_per_minute is not None:
             item = RateLimitItemPerMinute(key.requests_per_minute)
-            if not self._limiter.hit(item, key.name, "requests"):
+            if not self._requests.hit(item, key.name, "requests"):
                 raise self._spent(item, key, "requests_per_minute")
 
     def charge(self, name: str, positions: int) -> None:
@@ -105,13 +108,14 @@ class Access:
         key = next((key for key in self.keys if key.name == name), None)
         if key is not None and key.positions_per_day is not None:
             item = RateLimitItemPerDay(key.positions_per_day)
-            left = self._limiter.get_window_stats(item, key.name, "positions").remaining
+            left = self._positions.get_window_stats(item, key.name, "positions").remaining
             # Started answers are finished: the last one may exceed the budget.
-            self._limiter.hit(item, key.name, "positions", cost=min(positions, left))
+            self._positions.hit(item, key.name, "positions", cost=min(positions, left))
 
     def _spent(self, item: RateLimitItem, key: Key, budget: str) -> ApiError:
-        counted = "positions" if budget == "positions_per_day" else "requests"
-        reset = self._limiter.get_window_stats(item, key.name, counted).reset_time
+        by_day = budget == "positions_per_day"
+        limiter: RateLimiter = self._positions if by_day else self._requests
+        reset = limiter.get_window_stats(item, key.name, "positions" if by_day else "requests").reset_time
         wait = max(1, round(reset - time.time()))
         message = f"{budget} of key {key.name!r} is {item.amount} and used up; try again in {wait} s"
         return ApiError(429, message, code="budget_spent", headers={"Retry-After": str(wait)})

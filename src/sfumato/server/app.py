@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 import sfumato
@@ -35,20 +36,19 @@ from sfumato.server.edits import (
     edit_answer,
 )
 from sfumato.server.history import History
-from sfumato.server.hosting import Bill, Host
+from sfumato.server.hosting import Bill, Host, HostedModel
 from sfumato.server.images import AssetRequest, Assets, ImageRequest, make_images, read_images
 from sfumato.server.metrics import Metrics, record_spans
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
 from sfumato.server.speech import Speech, speech_routes
-from sfumato.server.streaming import ClientGoneError, keep_alive, run_while_connected
+from sfumato.server.streaming import Events, run_while_connected
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
 _Json = dict[str, Any]
 _THREADS = 64
-_SSE = "text/event-stream; charset=utf-8"
 _CANVASES = documents.CanvasBody | documents.CanvasBodies
 
 
@@ -197,7 +197,7 @@ def create_app(
             if not body.stream:
                 [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
-        return await _streamed(host, model, lambda hosted: completions.chat_stream(hosted, body, asked, bill))
+        return _streamed(host, model, lambda hosted: completions.chat_stream(hosted, body, asked, bill))
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, bill: Billed) -> Response:
@@ -208,7 +208,7 @@ def create_app(
             if not body.stream:
                 [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
-        return await _streamed(host, model, lambda hosted: response_stream(hosted, body, chat, asked, bill), end="")
+        return _streamed(host, model, lambda hosted: response_stream(hosted, body, chat, asked, bill), end="")
 
     @app.post("/v1/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def text_completions(body: CompletionRequest, request: Request, bill: Billed) -> Response:
@@ -225,7 +225,7 @@ def create_app(
                     return JSONResponse(await run_while_connected(request, echo_answer(hosted, body, asked, bill)))
                 results = await run_while_connected(request, completions.answers(hosted, asked, bill))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
-        return await _streamed(host, model, lambda hosted: completions.text_stream(hosted, body, asked, bill))
+        return _streamed(host, model, lambda hosted: completions.text_stream(hosted, body, asked, bill))
 
     @app.post("/v1/fim/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def fim_completions(body: FimRequest, request: Request, bill: Billed) -> Response:
@@ -236,8 +236,7 @@ def create_app(
         with await host.use(named(body)) as hosted:
             results = await run_while_connected(request, completions.fill_gap(hosted, body, bill))
         if body.stream:
-            parts = keep_alive(completions.stream_gap(body, results))
-            return StreamingResponse(parts, media_type=_SSE)
+            return Events(completions.stream_gap(body, results))
         return JSONResponse(completions.text_answer(host.outlines[named(body)], body, [results]))
 
     @app.post("/v1/edit/completions", tags=["completions"], **answered(documents.ChatCompletion))
@@ -252,7 +251,7 @@ def create_app(
         with await host.use(named(body)) as hosted:
             answer = await run_while_connected(request, apply_answer(hosted, body, bill))
         if body.stream:
-            return StreamingResponse(keep_alive(apply_stream(body, answer)), media_type=_SSE)
+            return Events(apply_stream(body, answer))
         return JSONResponse(answer)
 
     # Decisions.
@@ -288,7 +287,7 @@ def create_app(
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
             await run_while_connected(request, asyncio.gather(*map(asyncio.shield, tasks)))
-        except (ClientGoneError, asyncio.CancelledError):
+        except (ClientDisconnect, asyncio.CancelledError):
             for task in tasks:
                 task.cancel()
             raise
@@ -321,7 +320,7 @@ def create_app(
         if after is None and last_event_id is not None and last_event_id.isdecimal():
             after = int(last_event_id[:18])
         parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
-        return StreamingResponse(keep_alive(parts, end=""), media_type=_SSE)
+        return Events(parts, end="")
 
     @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"], **answered(documents.CanvasBody))
     async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
@@ -374,12 +373,12 @@ def _listed(made: list[LiveCanvas]) -> _Json:
     return {"object": "list", "data": [canvas.to_dict() for canvas in made]}
 
 
-class CanvasStream(StreamingResponse):
+class CanvasStream(Events):
     """The events of several canvases in sequence; work on them ends if the reader leaves, even before the first."""
 
     def __init__(self, made: list[LiveCanvas]) -> None:
         self._made = made
-        super().__init__(keep_alive(self._events(), end=""), media_type=_SSE)
+        super().__init__(self._events(), end="")
 
     async def _events(self) -> AsyncGenerator[str, None]:
         for canvas in self._made:
@@ -395,17 +394,14 @@ class CanvasStream(StreamingResponse):
                     canvas.task.cancel()
 
 
-async def _streamed(host: Host, name: str, make: Any, **ending: str) -> Response:
-    async def parts() -> AsyncIterator[str]:
+def _streamed(host: Host, name: str, make: Callable[[HostedModel], AsyncGenerator[str, None]], **ending: str) -> Events:
+    async def parts() -> AsyncGenerator[str, None]:
         with await host.use(name) as hosted:
-            stream = keep_alive(make(hosted), **ending)
-            try:
+            async with aclosing(make(hosted)) as stream:
                 async for part in stream:
                     yield part
-            finally:
-                await stream.aclose()  # type: ignore[attr-defined]
 
-    return StreamingResponse(parts(), media_type=_SSE, headers={"Cache-Control": "no-cache"})
+    return Events(parts(), **ending)
 
 
 def _card(host: Host, name: str) -> _Json:

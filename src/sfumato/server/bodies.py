@@ -34,14 +34,9 @@ class JsonRoute(APIRoute):
 
 class _JsonRequest(Request):
     async def json(self) -> Any:
-        try:
-            body = await self.body()
-            # Large bodies are parsed in a thread, so that other requests can run.
-            return await asyncio.to_thread(read_json, body) if len(body) > _LARGE else read_json(body)
-        except ApiError as error:
-            # FastAPI would word any failure here in its own way.
-            self.state.refused = error
-            raise
+        body = await self.body()
+        # Large bodies are parsed in a thread, so that other requests can run.
+        return await asyncio.to_thread(read_json, body) if len(body) > _LARGE else read_json(body)
 
 
 def read_json(body: bytes) -> Any:

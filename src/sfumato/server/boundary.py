@@ -6,7 +6,6 @@ import json
 import logging
 import re
 import time
-import traceback
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import Diffusion
-from sfumato.server.streaming import ClientGoneError
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Maximum characters of a field's name, and of its value.
@@ -60,9 +59,11 @@ async def refuse(request: Request, error: Exception) -> Response:
             given = json.dumps(first["input"])[:_MAX_SHOWN]
             problem = f"{given} is not supported; allowed: {_IN_JSON.get(allowed, allowed)}"
         refusal = ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=first["type"])
-    elif isinstance(error, HTTPException) and request.state.refused is not None:
+    elif isinstance(error, HTTPException) and isinstance(error.__cause__, ApiError):
         # The body reader reports any failure as an invalid body.
-        refusal = request.state.refused
+        refusal = error.__cause__
+    elif isinstance(error, HTTPException) and isinstance(error.__cause__, ClientDisconnect):
+        raise error.__cause__
     elif isinstance(error, HTTPException) and error.status_code in (404, 405):
         what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}"
         what += "; allowed: the pages at / and what /openapi.json lists"
@@ -72,9 +73,7 @@ async def refuse(request: Request, error: Exception) -> Response:
     else:
         refusal = ApiError.of(error)
     if refusal.status == 500:
-        # The place without the message, which may contain the request's text.
-        where = "".join(traceback.format_tb(error.__traceback__))
-        logger.error("request %s failed: %s\n%s", request.state.request_id, type(error).__name__, where)
+        logger.error("request %s failed: %s", request.state.request_id, refusal.code)
     return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
 
 
@@ -116,7 +115,7 @@ class Boundary:
             await self._inner(scope, receive, send)
             return
         request = Request(scope)
-        request.state.request_id, request.state.refused = uuid.uuid4().hex, None
+        request.state.request_id = uuid.uuid4().hex
         begun, status = time.perf_counter(), 499
 
         async def sending(message: Message) -> None:
@@ -130,7 +129,7 @@ class Boundary:
         try:
             inner_receive = self._admit(request, receive)
             await self._inner(scope, inner_receive, sending)
-        except ClientGoneError:
+        except ClientDisconnect:
             pass
         except Exception as error:
             if status != 499:
@@ -180,7 +179,6 @@ class Boundary:
             message = await receive()
             size += len(message.get("body", b""))
             if size > limit:
-                request.state.refused = too_large
                 raise too_large
             return message
 

@@ -350,8 +350,9 @@ class Canvases:
         if canvas.task is not None and not canvas.task.done():
             canvas.task.cancel()
             await asyncio.wait({canvas.task})
-        self._live.pop(canvas_id, None)
         await asyncio.to_thread(self._history.delete, canvas_id)
+        # Last, so that nobody can find it in the database and bring it back.
+        self._live.pop(canvas_id, None)
 
     async def expire(self, keep_s: float) -> None:
         """Periodically delete canvases older than a number of seconds."""

@@ -11,7 +11,7 @@ import itertools
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -72,11 +72,15 @@ def check_result(result: Result) -> None:
         raise ApiError(500, result.failure, code="model_failed")
 
 
-def usage_of(results: list[Result]) -> _Json:
-    """OpenAI's usage fields, and the cost of the canvases."""
-    usage = Usage.together([result.usage for result in results])
-    prompt_tokens = max((result.usage.prompt_tokens for result in results), default=0)
-    cached = max((result.usage.cached_tokens for result in results), default=0)
+def usage_of(*groups: Sequence[Result]) -> _Json:
+    """OpenAI's usage fields, and the cost of the canvases.
+
+    Args:
+        groups: answers to one prompt each, which counts once.
+    """
+    usage = Usage.together([result.usage for group in groups for result in group])
+    prompt_tokens = sum(max((result.usage.prompt_tokens for result in group), default=0) for group in groups)
+    cached = sum(max((result.usage.cached_tokens for result in group), default=0) for group in groups)
     known = {
         "prompt_tokens": prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -377,10 +381,8 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
         }
         for index, result in enumerate(together)
     ]
-    usage = usage_of(together)
-    usage["prompt_tokens"] = sum(usage_of(of_one)["prompt_tokens"] for of_one in results)
-    usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
-    return head_of("cmpl", "text_completion", body) | {"choices": choices, "usage": usage, "sfumato": ours(together)}
+    answer = {"choices": choices, "usage": usage_of(*results), "sfumato": ours(together)}
+    return head_of("cmpl", "text_completion", body) | answer
 
 
 async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:

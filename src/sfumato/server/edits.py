@@ -102,7 +102,7 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
     ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
     text = "".join(map(operator.add, lines, ends))
     answer = _completion("apply.completion", body, text)
-    return answer | {"usage": usage_of(results), "sfumato": {"blocks": placed}}
+    return answer | {"usage": usage_of(*([each] for each in results)), "sfumato": {"blocks": placed}}
 
 
 async def apply_stream(body: Sampled, answer: dict[str, Any]) -> AsyncGenerator[str, None]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import traceback
 from typing import Any
 
 from sfumato.errors import BusyError, CapacityError, CheckpointError, SfumatoError
 
+logger = logging.getLogger("sfumato.server")
 _PARAM = re.compile(r"(\w+) (?:is|has|takes) |the (prompt|schema|instruction|regular expression)\b")
 
 
@@ -35,7 +38,7 @@ class ApiError(SfumatoError):
 
     @classmethod
     def of(cls, error: Exception) -> ApiError:
-        """Convert an exception; internal errors reveal nothing of the inside."""
+        """Convert an exception; internal errors are logged and reveal nothing of the inside."""
         if isinstance(error, ApiError):
             return error
         if isinstance(error, BusyError):
@@ -49,6 +52,9 @@ class ApiError(SfumatoError):
             return cls(500, str(error), code="model_unusable")
         if isinstance(error, SfumatoError):
             return cls(400, str(error), param=_named(error))
+        # The place without the message, which may contain the request's text.
+        where = "".join(traceback.format_tb(error.__traceback__))
+        logger.error("unexpected %s\n%s", type(error).__name__, where)
         return cls(500, f"unexpected {type(error).__name__}", code="internal_error")
 
     def to_dict(self) -> dict[str, Any]:

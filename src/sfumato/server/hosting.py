@@ -222,7 +222,11 @@ class Host:
                 raise ApiError(503, message, code="no_memory", headers={"Retry-After": "10"})
             oldest = min(idle, key=lambda other: other.used_at)
             await self.loaded.pop(oldest.name).close()
-        await hosted.start()
+        try:
+            await hosted.start()
+        except BaseException:
+            await hosted.close()
+            raise
         return hosted
 
     @property

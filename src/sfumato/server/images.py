@@ -15,6 +15,7 @@ import io
 import random
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, Protocol
 from xml.sax.saxutils import escape
 
@@ -100,12 +101,13 @@ class DiffusersImages:
     def __init__(self, name: str) -> None:
         if importlib.util.find_spec("diffusers") is None:
             raise ConfigError("--images diffusers:MODEL needs more packages: pip install diffusers")
-        self.name, self._turn = name, asyncio.Lock()
+        self.name, self._thread = name, ThreadPoolExecutor(1)
         self._pipeline: Any = None
 
     async def generate(self, body: ImageRequest) -> _Json:
-        async with self._turn:
-            drawn = await asyncio.to_thread(self._draw, body, *size_of(body.size))
+        # One thread, which a client that leaves does not free before the picture is drawn.
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._draw, body, *size_of(body.size))
+        drawn = await running
         return _answer(body, drawn, "png") | {"sfumato": {"backend": "diffusers", "model": self.name}}
 
     def _draw(self, body: ImageRequest, width: int, height: int) -> list[bytes]:

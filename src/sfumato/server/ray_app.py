@@ -22,6 +22,7 @@ from ray import serve
 from ray.exceptions import RayActorError, RayError
 from ray.serve.config import AutoscalingConfig, RequestRouterConfig
 from ray.serve.handle import DeploymentHandle
+from starlette.requests import ClientDisconnect
 
 from sfumato.engine.engine import EngineConfig
 from sfumato.server.access import Access
@@ -30,7 +31,7 @@ from sfumato.server.boundary import Limits
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host, parse_names
-from sfumato.server.streaming import ClientGoneError, run_while_connected, sse
+from sfumato.server.streaming import run_while_connected, sse
 
 _TRIES = 3
 """Maximum replicas tried in turn when replicas are lost."""
@@ -129,14 +130,14 @@ class Ingress:
     async def __call__(self, request: Request) -> Response:
         """The response of a replica."""
         scope, body = {name: request.scope.get(name) for name in _OF_SCOPE}, b""
-        async for part in request.stream():
-            body += part
-            if len(body) > Limits.max_body_bytes:
-                # The replica refuses it by its size.
-                break
         try:
+            async for part in request.stream():
+                body += part
+                if len(body) > Limits.max_body_bytes:
+                    # The replica refuses it by its size.
+                    break
             return await self._ask(request, scope, body)
-        except ClientGoneError:
+        except ClientDisconnect:
             return Response(status_code=499)
         except Exception as error:
             failure = ApiError.of(error)

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import itertools
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ class Speech:
                 f"speech is {str(directory)!r}, which has no model.bin; allowed: a Whisper model in CTranslate2 format"
             )
         self.name = directory.name
-        self._directory, self._turn = directory, asyncio.Lock()
+        self._directory, self._thread = directory, ThreadPoolExecutor(1)
         self._model: Any = None
 
     async def hear(self, recording: bytes, asked: Asked) -> _Json:
@@ -103,11 +104,10 @@ class Speech:
             RequestError: if it is not a recording, or too long.
         """
         left = threading.Event()
-        async with self._turn:
-            try:
-                return await asyncio.to_thread(self._hear, recording, asked, left)
-            finally:
-                left.set()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._hear, recording, asked, left)
+        finally:
+            left.set()
 
     def _hear(self, recording: bytes, asked: Asked, left: threading.Event) -> _Json:
         audio = read_audio(recording)

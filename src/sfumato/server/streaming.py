@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
 from typing import Any, TypeVar
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
 
 from sfumato.server.failures import ApiError
 
@@ -16,22 +18,18 @@ PING_S = 15.0
 Answer = TypeVar("Answer")
 
 
-class ClientGoneError(Exception):
-    """The client has disconnected."""
-
-
 async def run_while_connected(request: Request, work: Awaitable[Answer]) -> Answer:
     """The result of some work, which is cancelled when the client disconnects.
 
     Raises:
-        ClientGoneError: if the client disconnected.
+        ClientDisconnect: if the client disconnected.
     """
     working = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(_disconnected(request))
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise ClientGoneError
+            raise ClientDisconnect
         return working.result()
     finally:
         for task in (working, watching):
@@ -49,6 +47,14 @@ def sse(data: dict[str, Any] | str, name: str | None = None, number: int | None 
     """A server-sent event."""
     head = ("" if name is None else f"event: {name}\n") + ("" if number is None else f"id: {number}\n")
     return f"{head}data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+class Events(StreamingResponse):
+    """A response of server-sent events, see `keep_alive`."""
+
+    def __init__(self, parts: AsyncGenerator[str, None], **ending: str) -> None:
+        media_type = "text/event-stream; charset=utf-8"
+        super().__init__(keep_alive(parts, **ending), media_type=media_type, headers={"Cache-Control": "no-cache"})
 
 
 async def keep_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:

@@ -14,16 +14,16 @@ from urllib.parse import urlsplit
 
 import httpx
 from fastapi import Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 
 from sfumato.errors import ConfigError, RequestError
 from sfumato.server.failures import ApiError
 from sfumato.server.protocol import ChatRequest, Sampled
-from sfumato.server.streaming import keep_alive, run_while_connected
+from sfumato.server.streaming import Events, run_while_connected
 
 _Json = dict[str, Any]
 _TIMEOUT = httpx.Timeout(600.0, connect=10.0)
-_OURS = ("diffusion", "draft", "diffusing", "realtime", "reasoning_summary", "reasoning_summary_wait")
+_OURS = ("diffusion", "draft", "diffusing", "echo_from", "realtime", "reasoning_summary", "reasoning_summary_wait")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class Relay:
             parts = self._stream(upstream, path, payload)
             # Once this arrives, it has agreed to answer; before that, its refusal is ours.
             await run_while_connected(request, anext(parts))
-            return StreamingResponse(keep_alive(parts, end=""), media_type="text/event-stream; charset=utf-8")
+            return Events(parts, end="")
         return JSONResponse(await run_while_connected(request, self.post(upstream, path, payload)))
 
     async def post(self, upstream: Upstream, path: str, payload: _Json) -> _Json:
