@@ -66,6 +66,29 @@ def test_file_without_a_canvas_survives_a_reload(page: Page):
     expect(page.locator(".cm-line")).to_have_text("x = 1")
 
 
+def test_changes_under_review_and_typed_text_survive_a_reload(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    before = text_of(page)
+    rewrite(page)
+    page.reload()
+    expect(page.get_by_text("One change: accept or refuse it.")).to_be_visible()
+    page.get_by_role("button", name="Refuse", exact=True).click()
+    expect(page.get_by_text("The changes you refused are undone.")).to_be_visible()
+    assert text_of(page) == before
+    # What was typed a moment ago is not on the server yet.
+    page.locator(".cm-line").last.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("# typed")
+    page.reload()
+    expect(page.locator(".cm-line", has_text="# typed")).to_be_visible()
+    # Another file can be given up for what was there.
+    page.get_by_label("Examples").select_option(index=2)
+    expect(page.locator(".cm-line", has_text="# typed")).to_have_count(0)
+    page.locator(".saying").get_by_role("button", name="Undo").click()
+    expect(page.locator(".cm-line", has_text="# typed")).to_be_visible()
+
+
 def test_saved_file_differs_only_in_the_edit(page: Page, tmp_path: Path):
     page.goto("/editor")
     original = tmp_path / "area.py"

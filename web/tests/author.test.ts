@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Api } from "../src/core/api";
-import { NotUnderstood, write } from "../src/ui/author";
+import { miscounts, NotUnderstood, write } from "../src/ui/author";
 import { parse, toText } from "../src/ui/tree";
 
 const PAGE = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox: Bread");
@@ -43,7 +43,20 @@ test("what never fits is not shown", async () => {
   expect(asked).toHaveLength(5);
 });
 
+test("what is counted is visible", async () => {
+  const hidden = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox hidden: Bread\n  e checkbox: Eggs");
+  const [api, asked] = scripted("del d", "del e");
+  const { page } = await write(api, "ui", "delete the second", { page: hidden });
+  expect(toText(page)).not.toContain("Eggs");
+  expect(asked).toHaveLength(2);
+  expect(miscounts(hidden, "del d", "delete the bread")).toBe(false);
+  expect(miscounts(hidden, "clear d hidden", "show the second one")).toBe(false);
+  expect(miscounts(hidden, "set c,d on", "tick item 2")).toBe(true);
+});
+
 test("a refusal is passed on", async () => {
   const [api] = scripted("refuse: not on this screen");
   await expect(write(api, "ui", "tick the eggs", { page: PAGE })).rejects.toThrow("not on this screen");
+  const [other] = scripted("refuse: a screen cannot do that");
+  await expect(write(other, "ui", "what is the time")).rejects.toThrow("declines: a screen cannot do that");
 });

@@ -56,6 +56,7 @@ describe("the terminal", () => {
   test("passes on what is no command, and names who answered", () => {
     expect(run(FIRST_SYSTEM, "constructor", context).isForModel).toBe(true);
     expect(run(FIRST_SYSTEM, "who are you", context).isForModel).toBe(true);
+    expect(run(FIRST_SYSTEM, "cd work", context).said).toBe("There is no command cd; help lists them.");
     expect(run(FIRST_SYSTEM, "open settings", context).opens).toBe("Settings");
     expect(type(FIRST_SYSTEM, "clicks").said).toBe('{"element":"d","type":"press","value":""}');
     const turns = withTurn([], { line: "2+2", said: "4", by: "tiny" });

@@ -67,6 +67,8 @@ describe("a draft", () => {
   });
   test("of noise is nothing", () => {
     expect(parseDraft("pa~e: x\n list")).toBeNull();
+    // Ids that noise has written are none.
+    expect(parseDraft("page\n a list\n a list")).toEqual(parse("page\n list\n list"));
     expect(parseDraft("")).toBeNull();
   });
 });

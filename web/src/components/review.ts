@@ -56,6 +56,11 @@ export class Review {
     view.dispatch({ effects: this.place.reconfigure([]) });
   }
 
+  /** The text before the changes, with those that are accepted. */
+  base(view: EditorView): string {
+    return getOriginalDoc(view.state).toString();
+  }
+
   /** Changes that are neither accepted nor refused. */
   count(view: EditorView): number {
     return getChunks(view.state)?.chunks.length ?? 0;

@@ -68,14 +68,17 @@ export class ScrubberElement extends LitElement {
     this.playing = 0;
   }
 
-  /** Plays from here, or from the start if this is the end. */
-  play(): void {
+  /** Plays from here, or from the start if this is the end; within some seconds, or at the chosen speed. */
+  play(seconds = Infinity): void {
     this.pause();
     if (this.at >= this.count - 1) this.go(0);
-    this.playing = window.setInterval(() => {
-      if (this.at >= this.count - 1) this.pause();
-      else this.go(this.at + 1);
-    }, 1000 / this.speed);
+    this.playing = window.setInterval(
+      () => {
+        if (this.at >= this.count - 1) this.pause();
+        else this.go(this.at + 1);
+      },
+      1000 / Math.max(this.speed, this.count / seconds),
+    );
   }
 
   private changeSpeed(event: Event): void {
@@ -106,7 +109,7 @@ export class ScrubberElement extends LitElement {
         ?disabled=${isEmpty}
         @click=${() => (this.playing === 0 ? this.play() : this.pause())}
       >
-        ${this.playing === 0 ? "▶" : "⏸"}
+        ${this.playing === 0 ? "▶" : "❚❚"}
       </button>
       ${step(1, "▶|", "Next step")}
       <input

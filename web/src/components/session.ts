@@ -30,6 +30,15 @@ export interface SessionState {
   readonly revisions: readonly Revision[];
 }
 
+/** A text as it was left: typed perhaps after the server's last revision, or with changes to review. */
+export interface Left {
+  readonly text: string;
+  /** Its canvas; null if it has none. */
+  readonly id: string | null;
+  /** The text before the changes that are under review; null if there are none. */
+  readonly base: string | null;
+}
+
 export class EditingSession {
   state: SessionState = { mode: "idle", status: "", isRefusal: false, numSelected: 0, revisions: [] };
   readonly review = new Review();
@@ -117,6 +126,9 @@ export class EditingSession {
         this.take(error.text);
         this.endReview();
         await this.listRevisions();
+      } else if (error instanceof ApiError && error.detail.code === "no_undo") {
+        this.tell("There is nothing to undo.");
+        return;
       } else if (error instanceof ApiError && error.detail.code === "canvas_not_found") {
         this.forget();
         this.tell("The server no longer has this text; what you see is kept there as a new one.", true);
@@ -127,7 +139,9 @@ export class EditingSession {
   }
 
   private async listRevisions(): Promise<void> {
-    this.show({ revisions: (await this.document?.revisions()) ?? [] });
+    const all = (await this.document?.revisions()) ?? [];
+    // An attempt that changed nothing is none to go back to.
+    this.show({ revisions: all.filter(({ text }, i) => text !== all[i - 1]?.text) });
   }
 
   /** Sends hand edits to the server; the first time, the opened text before them. */
@@ -157,13 +171,32 @@ export class EditingSession {
     });
   }
 
-  async openCanvas(id: string): Promise<void> {
+  /** Opens a canvas, with what was typed there or not reviewed yet. */
+  async openCanvas(id: string, left: Left | null = null): Promise<void> {
     this.endReview();
     this.document = await ServerDocument.open(api, id);
     this.host.onDocument(this.document);
     this.opened = this.document.text;
     this.take(this.document.text);
+    const typed = left === null ? null : difference(this.text, left.text);
+    if (typed !== null) {
+      const insert = Text.of(typed.insert.split("\n"));
+      this.editor.dispatch({ changes: { ...typed, insert } });
+    }
+    if (left !== null && left.base !== null && left.base !== left.text) this.beginReview(left.base);
     await this.listRevisions();
+  }
+
+  /** What a page that is loaded again needs to go on. */
+  get left(): Left {
+    const base = this.state.mode === "review" ? this.review.base(this.editor) : null;
+    return { text: this.text, id: this.id, base };
+  }
+
+  private beginReview(before: string): void {
+    const count = this.review.begin(this.editor, before);
+    this.show({ mode: "review" });
+    this.tell(count === 1 ? "One change: accept or refuse it." : `${count} changes: accept or refuse each.`);
   }
 
   rewrite(): void {
@@ -229,16 +262,10 @@ export class EditingSession {
   }
 
   private finish(before: string, result: CanvasBody): void {
-    if (result.text !== before) {
-      const count = this.review.begin(this.editor, before);
-      this.show({ mode: "review" });
-      this.tell(
-        count === 1 ? "One change: accept or refuse it." : `${count} changes: accept or refuse each.`,
-      );
-    } else if (result.finish_reason === "unsure") {
-      const certainty = (result.certainty ?? 0).toFixed(1);
+    if (result.text !== before) this.beginReview(before);
+    else if (result.finish_reason === "unsure") {
       const hint = this.state.numSelected > 0 ? "select something else" : "select what is wrong";
-      this.tell(`Not sure enough (${certainty} nats), so nothing was written; ${hint}.`, true);
+      this.tell(`The model is not sure enough, so nothing was written; ${hint}.`, true);
     } else this.tell("The model would not change anything.");
   }
 

@@ -1,6 +1,7 @@
 /** A take as it stands at a step: its text in place, and what it cost. */
-import { css, html, LitElement } from "lit";
+import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { textOf } from "../core/canvas";
 import type { Span } from "../core/protocol";
 import { latest, pinnedIn, type Take } from "../core/take";
 import { controls } from "./base";
@@ -66,6 +67,7 @@ export class TakeElement extends LitElement {
     const last = latest(take);
     const view = at === null ? last : (take.frames[Math.min(at, take.frames.length - 1)] ?? last);
     const { usage } = last.ending;
+    const isEmpty = take.status === "done" && textOf(last) === "";
     const figures =
       usage === undefined
         ? [`${view.clock} steps`]
@@ -91,7 +93,8 @@ export class TakeElement extends LitElement {
       ></sf-canvas>
       ${
         take.error === null
-          ? html`<p class="figures">${figures.join(" · ")}</p>`
+          ? html`${isEmpty ? html`<p class="muted">The model wrote nothing.</p>` : nothing}
+              <p class="figures">${figures.join(" · ")}</p>`
           : html`<p class="error">${take.error}</p>`
       }
     </article>`;

@@ -148,6 +148,13 @@ function help(): string {
   return [...lines, "Anything else is passed to a language model."].join("\n");
 }
 
+/** Commands of other terminals, which no model should make answers up for. */
+const ELSEWHERE = new Set(
+  "bash cd chmod chown curl git grep kill man nano npm pip ps pwd python python3 ssh sudo vi vim wget whoami".split(
+    " ",
+  ),
+);
+
 /** The words of a line; what stands in quotes is one. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
@@ -159,6 +166,9 @@ function wordsOf(line: string): string[] {
 export function run(system: System, line: string, context: Context): Ran {
   const [name = "", ...given] = wordsOf(line);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined && ELSEWHERE.has(name)) {
+    return { system, said: `There is no command ${name}; help lists them.` };
+  }
   if (command === undefined) return { system, said: "", isForModel: true };
   try {
     const write = /^echo\s+(.*?)\s*(>>?)\s*(\S.*)$/s.exec(line.trim());

@@ -35,6 +35,8 @@ import { pageStyles } from "./canvas-styles";
 const MAX_TAKES = 6;
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
+/** Seconds that it takes to show it again. */
+const REPLAY_S = 3;
 @customElement("sf-canvas-page")
 export class CanvasPage extends LitElement {
   @property() place = "";
@@ -140,7 +142,7 @@ export class CanvasPage extends LitElement {
     const ms = latest(this.takes[0] ?? newTake(0)).elapsedMs ?? Infinity;
     if (ms > SEEN_MS || isMotionReduced()) return;
     void this.updateComplete.then(() =>
-      this.renderRoot.querySelector<ScrubberElement>("sf-scrubber")?.play(),
+      this.renderRoot.querySelector<ScrubberElement>("sf-scrubber")?.play(REPLAY_S),
     );
   }
 
@@ -201,12 +203,17 @@ export class CanvasPage extends LitElement {
     this.chosen = [Math.min(from, detail.index), Math.max(to, detail.index + 1)];
   }
 
+  /** The prompt of what is shown, whatever its field says by now. */
+  private get asked(): string {
+    return this.request.prompt ?? this.request.messages?.at(-1)?.content ?? this.prompt;
+  }
+
   private reply(): void {
     const take = this.takes[this.active];
     if (take === undefined) return;
     this.turns = [
       ...this.turns,
-      { role: "user", content: this.prompt },
+      { role: "user", content: this.asked },
       { role: "assistant", content: textOf(latest(take)) },
     ];
     [this.prompt, this.takes, this.pins, this.chosen] = ["", [], [], null];
@@ -237,7 +244,7 @@ export class CanvasPage extends LitElement {
       const take = takeOf(traces);
       this.stopping.abort();
       this.request = traces[0]?.request ?? {};
-      this.prompt = this.request.prompt ?? this.request.messages?.at(-1)?.content ?? this.prompt;
+      this.prompt = this.asked;
       if (this.cards.some(({ id }) => id === this.request.model)) this.model = this.request.model ?? "";
       [this.takes, this.active, this.at, this.pins, this.chosen] = [[take], 0, null, [], null];
       say(`Opened ${take.frames.length} steps of ${this.request.model ?? "a model"}.`);
@@ -278,6 +285,13 @@ export class CanvasPage extends LitElement {
     const number = (event: Event, least: number, most: number) =>
       Math.max(least, Math.min(most, Math.round((event.target as HTMLInputElement).valueAsNumber || least)));
     return html`${this.turns.map(({ role, content }) => html`<p class="turn ${role}">${content}</p>`)}
+      ${
+        this.turns.length > 0
+          ? html`<button class="quiet" ?disabled=${this.isRunning} @click=${() => (this.turns = [])}>
+              New conversation
+            </button>`
+          : nothing
+      }
       <form @submit=${submit}>
         <label
           >Prompt
@@ -298,7 +312,7 @@ export class CanvasPage extends LitElement {
                 this.model = (event.target as HTMLSelectElement).value;
                 remember("canvas.model", this.model);
                 this.prompt = this.card?.sfumato.kinds[0]?.example ?? this.prompt;
-                this.options = {};
+                [this.options, this.turns] = [{}, []];
               }}
             >
               ${this.cards.map(({ id }) => html`<option value=${id} ?selected=${id === this.model}>${id}</option>`)}

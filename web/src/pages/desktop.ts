@@ -29,7 +29,7 @@ import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
 import { findFile, nameOf, type System } from "../core/system";
 import type { Effect } from "../ui/actions";
-import { NotUnderstood, write } from "../ui/author";
+import { NotUnderstood, UNCHANGED, write } from "../ui/author";
 import { execute } from "../ui/edits";
 import type { Click } from "../ui/screen";
 import "../ui/screen";
@@ -178,7 +178,7 @@ export class DesktopPage extends LitElement implements Host {
         signal: stop.signal,
         onDraft: (draft) => (this.desktop = changed(this.desktop, id, { draft })),
       });
-      if (page !== null && toText(page) === toText(made.page)) say("It already looks like that.");
+      if (page !== null && toText(page) === toText(made.page)) say(UNCHANGED);
       else if (this.take(id, made.page, sentence)) announce(`${win.app.name}: changed.`);
     } catch (error) {
       if (error instanceof NotUnderstood) {

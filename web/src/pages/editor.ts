@@ -12,14 +12,14 @@ import { codeEditor, codeState } from "../components/code";
 import { ghostText } from "../components/ghost";
 import { acceptChange } from "../components/review";
 import "../components/revisions";
-import { EditingSession, type SessionHost } from "../components/session";
+import { EditingSession, type Left, type SessionHost } from "../components/session";
 import { api } from "../core/api";
 import type { ServerDocument } from "../core/document";
 import { readText, saveFile, sentenceOf } from "../core/files";
 import { remember, remembered } from "../core/preferences";
 import type { ModelCard, Revision } from "../core/protocol";
 import { navigate } from "../core/router";
-import { announce } from "../core/say";
+import { announce, say } from "../core/say";
 import { examples } from "./editor-examples";
 import { editorStyles } from "./editor-styles";
 
@@ -33,10 +33,18 @@ const MAX_PROPOSED_TOKENS = 32;
 /** What comes later is about a text that has gone on. */
 const PROPOSED_WITHIN_MS = 2000;
 
-function readFile(kept: unknown): { name: string; text: string } {
-  const { name, text } = (kept ?? {}) as Record<string, unknown>;
-  if (typeof name === "string" && typeof text === "string") return { name, text };
-  return examples[0] ?? { name: "", text: "" };
+/** A file as it was left. */
+interface Kept extends Left {
+  readonly name: string;
+}
+
+function readFile(kept: unknown): Kept {
+  const { name, text, id = null, base = null } = (kept ?? {}) as Record<keyof Kept, unknown>;
+  const isKnown = typeof name === "string" && typeof text === "string";
+  const { name: first, text: example } = examples[0] ?? { name: "", text: "" };
+  if (!isKnown) return { name: first, text: example, id: null, base: null };
+  const orNull = (value: unknown) => (typeof value === "string" ? value : null);
+  return { name, text, id: orNull(id), base: orNull(base) };
 }
 
 @customElement("sf-editor-page")
@@ -69,7 +77,11 @@ export class EditorPage extends LitElement implements SessionHost {
     });
     this.session.attach(this.editor);
     this.session.inTurn(async () => {
-      this.models = (await api.models()).filter(({ capabilities }) => capabilities.includes("edit"));
+      this.models = (await api.models()).filter(
+        ({ capabilities, sfumato: { kinds } }) =>
+          capabilities.includes("edit") &&
+          (kinds.length === 0 || kinds.some(({ instruction }) => typeof instruction === "string")),
+      );
       this.chooseModel(this.models[0]?.id ?? "");
     });
   }
@@ -79,7 +91,7 @@ export class EditorPage extends LitElement implements SessionHost {
     if (!changed.has("place") && !changed.has("models")) return;
     const { place } = this;
     if (this.models === null || place === "" || place === this.session.id) return;
-    this.session.inTurn(() => this.session.openCanvas(place));
+    this.session.inTurn(() => this.session.openCanvas(place, this.first.id === place ? this.first : null));
   }
 
   onDocument(document: ServerDocument | null): void {
@@ -92,8 +104,12 @@ export class EditorPage extends LitElement implements SessionHost {
     addEventListener("pagehide", this.keep);
   }
 
+  private get file(): Kept {
+    return { name: this.fileName, ...this.session.left };
+  }
+
   private keep = (): void => {
-    remember("editor.file", { name: this.fileName, text: this.session.text });
+    remember("editor.file", this.file);
   };
 
   override disconnectedCallback(): void {
@@ -170,6 +186,14 @@ export class EditorPage extends LitElement implements SessionHost {
 
   private load(name: string, text: string): void {
     if (this.session.isRunning) return;
+    const before = this.file;
+    const run = () => {
+      this.load(before.name, before.base ?? before.text);
+      const { id } = before;
+      if (id !== null) this.session.inTurn(() => this.session.openCanvas(id, before));
+    };
+    if (before.text !== "" && !examples.some((each) => each.text === before.text))
+      say(`“${name}” took the place of “${before.name}”.`, { label: "Undo", run });
     this.fileName = name;
     this.editor.setState(codeState(text, LABEL, this.extensions()));
     this.session.reset(text);

@@ -332,10 +332,7 @@ export class RacePage extends LitElement {
         <button
           type="button"
           ?disabled=${this.isRacing || this.chosen.length < 2}
-          @click=${() => {
-            this.next();
-            void this.race(this.series);
-          }}
+          @click=${() => void this.race(this.series)}
         >
           Start series
         </button>

@@ -100,7 +100,10 @@ export class StructurePage extends LitElement {
   private async begin(): Promise<void> {
     const cards = await api.models();
     this.cards = cards.filter(
-      ({ capabilities }) => capabilities.includes("canvas") && capabilities.includes("structured_output"),
+      ({ capabilities, sfumato: { kinds, tasks } }) =>
+        capabilities.includes("canvas") &&
+        capabilities.includes("structured_output") &&
+        (kinds.length === 0 || tasks.includes("json")),
     );
     this.model = this.cards[0]?.id ?? "";
   }

@@ -10,7 +10,7 @@ import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import type { Effect } from "../ui/actions";
-import { authors, NotUnderstood, write } from "../ui/author";
+import { authors, NotUnderstood, UNCHANGED, write } from "../ui/author";
 import { execute } from "../ui/edits";
 import "../ui/screen";
 import { parse, toText, walk, type Component } from "../ui/tree";
@@ -182,10 +182,12 @@ export class TodoPage extends LitElement {
         signal: this.stopping.signal,
         onDraft: (draft) => (this.draft = draft),
       });
-      if (page !== null && toText(written.page) === toText(page)) say("It already looks like that.");
-      else this.show(written.page, said, written.ms);
       this.sentence = "";
-      announce("Changed.");
+      if (page !== null && toText(written.page) === toText(page)) say(UNCHANGED);
+      else {
+        this.show(written.page, said, written.ms);
+        announce("Changed.");
+      }
     } catch (error) {
       if (error instanceof NotUnderstood) say(error.message);
       else if (!this.stopping.signal.aborted) sayError(error);

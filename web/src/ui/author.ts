@@ -5,7 +5,7 @@ import { textOf, type CanvasView } from "../core/canvas";
 import type { CanvasRequest, ModelCard, Usage } from "../core/protocol";
 import { again, outside } from "../core/take";
 import { execute, isRefusal } from "./edits";
-import { PageError, parse, parseDraft, toText, type Component } from "./tree";
+import { get, PageError, parse, parseDraft, toText, walk, type Component } from "./tree";
 
 /** Between a page and a sentence about it. */
 const MARK = "\n> ";
@@ -13,6 +13,9 @@ const MARK = "\n> ";
 const ATTEMPTS = 5;
 /** Of programs that are asked for again, so that they differ from those that cannot be used. */
 const TEMPERATURE_AGAIN = 0.9;
+/** What says where something stands, which is counted among what is visible. */
+const POSITION =
+  /\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d+(?:st|nd|rd|th)|(?:number|item|task|entry) \d+)\b/i;
 /** Lines that may be left out of a screen where they cannot be mended. */
 const MAX_LOST = 2;
 
@@ -24,9 +27,24 @@ export interface Written {
   readonly ms: number;
 }
 
+/** What is said of a program that changes nothing. */
+export const UNCHANGED = "The model changed nothing: it is so already, or say it in other words.";
+
 /** Nothing that was said can be done; the message is for the person. */
 export class NotUnderstood extends Error {
   override name = "NotUnderstood";
+}
+
+/** Whether a program for a sentence that counts names something hidden, other than to show it. */
+export function miscounts(page: Component, program: string, sentence: string): boolean {
+  if (!POSITION.test(sentence) || /\bhidden\b/i.test(sentence)) return false;
+  const hidden = new Set(
+    [...walk(page)].filter((each) => get(each, "hidden") !== undefined).map(({ id }) => id),
+  );
+  return program.split("\n").some((line) => {
+    const [, ids = ""] = line.split(" ");
+    return !line.endsWith(" hidden") && ids.split(",").some((id) => hidden.has(id));
+  });
 }
 
 /** The models that write screens. */
@@ -74,10 +92,10 @@ export async function write(
     if (page !== null && ending === "steps") {
       throw new NotUnderstood("The model is not sure what that means, so nothing changed. Try other words.");
     }
-    if (page !== null && isRefusal(text))
-      throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
+    if (isRefusal(text)) throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
     try {
       const made = page === null ? parse(text) : execute(page, text);
+      if (page !== null && miscounts(page, text, said)) throw new PageError("it means what is hidden");
       // A program that changes nothing is hardly what was asked for, unless the model says it twice.
       if (page !== null && attempt < ATTEMPTS && text !== idle && toText(made) === toText(page)) {
         [idle, request] = [text, redraw(attempt)];
@@ -94,7 +112,8 @@ export async function write(
       request = page === null ? repair(base, request, text, reason, seed + attempt) : redraw(attempt);
     }
   }
-  throw new NotUnderstood(`The model wrote nothing that can be shown (${reason}); say it in other words.`);
+  const what = page === null ? "no screen that can be shown" : "no change that fits this screen";
+  throw new NotUnderstood(`The model wrote ${what}; say it in other words. (${reason})`);
 }
 
 /** The line that cannot be read is written again where it stands; without one, or the second time, all of it is. */

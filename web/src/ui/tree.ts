@@ -352,7 +352,8 @@ export function parseDraft(text: string): Component | null {
   const kept: { component: Component; indent: number }[] = [];
   lines.forEach((line, index) => {
     try {
-      const { indent, component } = readLine(line, SLOT_IDS[index] ?? "");
+      const id = SLOT_IDS[index] ?? "";
+      const { indent, component } = readLine(line, id);
       const holder = indent === 0 ? undefined : open[indent - 1];
       const fits =
         holder === undefined
@@ -362,7 +363,8 @@ export function parseDraft(text: string): Component | null {
             (component.kind !== "record" || holder.cells === component.cells.length);
       if (!fits) return;
       open.splice(indent, open.length, { kind: component.kind, cells: component.cells.length });
-      kept.push({ component, indent });
+      // Noise may look like an id.
+      kept.push({ component: { ...component, id }, indent });
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
     }
