@@ -63,8 +63,12 @@ def test_app_can_be_described_changed_used_and_undone(page: Page, check_accessib
     page.reload()
     expect(page.locator("sf-screen .theme-dark")).to_be_visible()
     assert entries(page) == written
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(box).to_be_checked(checked=was_checked)
     page.get_by_role("button", name="Start again").click()
     expect(page.get_by_role("button", name=FIRST)).to_be_visible()
+    page.locator(".saying").get_by_role("button", name="Undo").click()
+    assert entries(page) == written
 
 
 def test_windows_can_be_opened_moved_and_restored(page: Page, check_accessibility: Callable[[Page], None]):

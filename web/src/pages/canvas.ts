@@ -75,6 +75,7 @@ export class CanvasPage extends LitElement {
     const cards = await api.models();
     this.cards = cards.filter(({ capabilities }) => capabilities.includes("canvas"));
     if (!this.cards.some(({ id }) => id === this.model)) this.model = this.cards[0]?.id ?? "";
+    this.prompt ||= remembered<string>("canvas.prompt", "");
     this.prompt ||= this.card?.sfumato.kinds[0]?.example ?? "";
     this.openShared();
   }
@@ -107,6 +108,7 @@ export class CanvasPage extends LitElement {
 
   private run(): void {
     if (this.model === "" || this.prompt.trim() === "") return;
+    remember("canvas.prompt", this.prompt);
     const base: CanvasRequest = { model: this.model, seed: this.seed };
     const asked =
       this.turns.length === 0

@@ -81,7 +81,7 @@ export class RacePage extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.prompt = ANSWER_FIRST + drawExpression();
+    this.prompt = remembered<string>("race.prompt", "") || ANSWER_FIRST + drawExpression();
     api.models().then((cards) => {
       this.cards = cards;
       const known = this.chosen.filter((id) => cards.some((card) => card.id === id));
@@ -155,6 +155,7 @@ export class RacePage extends LitElement {
     const judge = judgeOf(this.prompt);
     const prompt = { text: this.prompt, seed: Math.floor(Math.random() * MAX_SEED), judge };
     this.raced = this.prompt;
+    remember("race.prompt", this.prompt);
     this.lanes = this.chosenCards().map(newLane);
     this.starts = this.lanes.map(() => Infinity);
     this.isReplayed = false;

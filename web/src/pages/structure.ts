@@ -10,6 +10,7 @@ import { api } from "../core/api";
 import { textOf } from "../core/canvas";
 import { certainties, spansOf, writeJson } from "../core/form-text";
 import { parsePartial } from "../core/partial-json";
+import { remember, remembered } from "../core/preferences";
 import type { CanvasRequest, ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import { fieldsOf, isObject, pinnable, pointerOf, withValue, type Path, type Schema } from "../core/schema";
@@ -89,6 +90,8 @@ export class StructurePage extends LitElement {
     });
     this.editor.dom.addEventListener("focusout", () => this.readSchema());
     this.take(examples[0]);
+    const kept = remembered<Partial<Record<"text" | "schema", string>> | null>("structure.asked", null);
+    if (typeof kept?.text === "string" && typeof kept.schema === "string") this.put(kept.text, kept.schema);
     this.begin().catch(sayError);
   }
 
@@ -110,10 +113,13 @@ export class StructurePage extends LitElement {
 
   private take(example: Example | undefined): void {
     if (example === undefined) return;
+    this.put(example.text, JSON.stringify(example.schema, null, 2));
+  }
+
+  private put(text: string, schema: string): void {
     this.stopping.abort();
-    this.text = example.text;
-    const written = JSON.stringify(example.schema, null, 2);
-    this.editor.dispatch({ changes: { from: 0, to: this.editor.state.doc.length, insert: written } });
+    this.text = text;
+    this.editor.dispatch({ changes: { from: 0, to: this.editor.state.doc.length, insert: schema } });
     this.steps = noSteps();
     this.figures = "";
     this.readSchema();
@@ -143,6 +149,7 @@ export class StructurePage extends LitElement {
 
   private async fill(): Promise<void> {
     if (!this.readSchema() || this.schema === null || this.draft !== null) return;
+    remember("structure.asked", { text: this.text, schema: this.editor.state.doc.toString() });
     const { value, pins } = this.step;
     this.stopping = new AbortController();
     this.draft = { value, certainty: new Map() };

@@ -35,9 +35,22 @@ const CHANGES = [
   "delete the second",
   "tick off the first one",
 ];
-const STORED = "todo.page";
+const STORED = "todo.steps";
+/** Steps that are there again after a reload. */
+const MAX_KEPT = 20;
 /** Characters; what hears reads about 200 tokens. */
 const MAX_HINT = 600;
+
+/** The steps as they were kept; none if they cannot be read. */
+function readSteps(kept: unknown): Steps<Step> {
+  try {
+    const { all, at } = kept as { all: { page: string; said: string; ms: number | null }[]; at: number };
+    const steps = all.map(({ page, said, ms }) => ({ page: parse(page), said, ms }));
+    return go({ all: steps, at }, 0);
+  } catch {
+    return noSteps();
+  }
+}
 
 @customElement("sf-todo-page")
 export class TodoPage extends LitElement {
@@ -128,13 +141,7 @@ export class TodoPage extends LitElement {
   private async begin(): Promise<void> {
     this.cards = authors(await api.models());
     this.model = this.cards[0]?.id ?? "";
-    const stored = remembered<string>(STORED, "");
-    if (stored === "") return;
-    try {
-      this.steps = push(this.steps, { page: parse(stored), said: "as it was left", ms: null });
-    } catch {
-      remember(STORED, "");
-    }
+    this.steps = readSteps(remembered<unknown>(STORED, null));
   }
 
   private onKey = (event: KeyboardEvent): void => {
@@ -154,8 +161,10 @@ export class TodoPage extends LitElement {
   }
 
   private keep(): void {
-    const step = current(this.steps);
-    remember(STORED, step === undefined ? "" : toText(step.page));
+    const { all, at } = this.steps;
+    const first = Math.max(0, Math.min(at, all.length - MAX_KEPT));
+    const kept = all.slice(first, first + MAX_KEPT).map((step) => ({ ...step, page: toText(step.page) }));
+    remember(STORED, { all: kept, at: at - first });
   }
 
   private show(page: Component, said: string, ms: number | null): void {
@@ -219,8 +228,14 @@ export class TodoPage extends LitElement {
   }
 
   private startAgain(): void {
+    const before = this.steps;
     this.steps = noSteps();
     this.keep();
+    const run = () => {
+      this.steps = before;
+      this.keep();
+    };
+    say("The screen is gone.", { label: "Undo", run });
     this.sentence = "";
     void this.updateComplete.then(() => this.input.focus());
   }
