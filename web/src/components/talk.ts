@@ -49,7 +49,7 @@ export class TalkElement extends LitElement {
       if ((this.mode as string) === "idle") this.recorder.stop();
     } catch {
       this.mode = "idle";
-      sayError(new Error("the browser gives no microphone; allow it, or type"));
+      sayError(new Error("No microphone: allow it in the browser, or type"));
     }
   }
 

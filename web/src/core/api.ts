@@ -20,7 +20,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly detail: ErrorBody,
   ) {
-    super(detail.message);
+    // Its end may tell programs how to ask anyway.
+    super(detail.message.replace(/\nto ask anyway .*$/, ""));
   }
 }
 

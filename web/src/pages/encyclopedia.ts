@@ -119,10 +119,12 @@ export class EncyclopediaPage extends TopicPage<Article> {
   }
 
   private async outline(topic: string): Promise<Article> {
+    // What a model was trained to answer needs no article around it.
+    const known = knowing(this.writing.cards ?? [], topic);
+    if (known !== undefined) return newArticle(topic, [ANSWER], known.id);
     const { lines, by } = await this.writing.outline(topic, HEADINGS, headingsPrompt(topic));
-    const knows = knowing(this.writing.cards ?? [], topic) !== undefined;
     announce(`${topic}: the headings are there.`);
-    return newArticle(topic, knows ? [ANSWER, ...lines] : lines, by);
+    return newArticle(topic, lines, by);
   }
 
   /** Has all written that is missing and can be. */

@@ -95,6 +95,7 @@ export class TodoPage extends LitElement {
         font-size: 0.875rem;
       }
       .screen {
+        display: grid;
         border: 1px solid var(--line);
         border-radius: 14px;
         overflow: hidden;
