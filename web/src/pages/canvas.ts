@@ -289,9 +289,11 @@ export class CanvasPage extends LitElement {
     return html`${this.turns.map(({ role, content }) => html`<p class="turn ${role}">${content}</p>`)}
       ${
         this.turns.length > 0
-          ? html`<button class="quiet" ?disabled=${this.isRunning} @click=${() => (this.turns = [])}>
-              New conversation
-            </button>`
+          ? html`<div class="row">
+              <button class="quiet" ?disabled=${this.isRunning} @click=${() => (this.turns = [])}>
+                New conversation
+              </button>
+            </div>`
           : nothing
       }
       <form @submit=${submit}>

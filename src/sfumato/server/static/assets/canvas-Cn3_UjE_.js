@@ -1,4 +1,4 @@
-import{e as C,i as I,n as $,g as M,d as a,A as p,w as P,s as S,t as k,u as D,c as j,q as _,b as O,h as B,r as c}from"./index-BNlroKVa.js";import{p as K}from"./canvas-styles-yCG_gywF.js";import{h as H,t as x}from"./canvas-BqwZnn-S.js";import{s as U}from"./files-CTAAkA73.js";import{n as N,g as W,l as v,s as R,d as X,c as T,o as Y,a as z,r as G,t as Q}from"./take-HVrPoybX.js";import"./canvas-HHC6dWSz.js";import"./offsets-EgNy2a1f.js";var V=Object.defineProperty,Z=Object.getOwnPropertyDescriptor,q=(t,s,n,e)=>{for(var i=e>1?void 0:e?Z(s,n):s,o=t.length-1,r;o>=0;o--)(r=t[o])&&(i=(e?r(s,n,i):r(i))||i);return e&&i&&V(s,n,i),i};const tt=[{name:"steps",label:"Max. steps",step:1,own:({sfumato:t})=>t.steps},{name:"canvas_length",label:"Canvas length",step:1,own:({sfumato:t})=>t.canvas_length},{name:"max_tokens",label:"Max. tokens",step:1,own:({sfumato:t})=>t.max_tokens},{name:"temperature",label:"Temperature",step:.1}];let y=class extends M{constructor(){super(...arguments),this.card=null,this.options={}}set(t,s){const n=Object.entries(this.options).filter(([i])=>i!==t),e=Object.fromEntries(s===void 0?n:[...n,[t,s]]);this.dispatchEvent(new CustomEvent("sf-options",{detail:e,bubbles:!0,composed:!0}))}render(){const{card:t}=this;if(t===null)return a``;const{sampler:s,samplers:n,limits:e}=t.sfumato;return a`<div class="fields">
+import{e as C,i as I,n as $,g as M,d as a,A as p,w as P,s as S,t as k,u as D,c as j,q as _,b as O,h as B,r as c}from"./index-Cn2wWMcQ.js";import{p as K}from"./canvas-styles-DpYL75Lz.js";import{h as H,t as x}from"./canvas-BqwZnn-S.js";import{s as U}from"./files-CTAAkA73.js";import{n as N,g as W,l as v,s as R,d as X,c as T,o as Y,a as z,r as G,t as Q}from"./take-HVrPoybX.js";import"./canvas-BSXcNVcC.js";import"./offsets-EgNy2a1f.js";var V=Object.defineProperty,Z=Object.getOwnPropertyDescriptor,q=(t,s,n,e)=>{for(var i=e>1?void 0:e?Z(s,n):s,o=t.length-1,r;o>=0;o--)(r=t[o])&&(i=(e?r(s,n,i):r(i))||i);return e&&i&&V(s,n,i),i};const tt=[{name:"steps",label:"Max. steps",step:1,own:({sfumato:t})=>t.steps},{name:"canvas_length",label:"Canvas length",step:1,own:({sfumato:t})=>t.canvas_length},{name:"max_tokens",label:"Max. tokens",step:1,own:({sfumato:t})=>t.max_tokens},{name:"temperature",label:"Temperature",step:.1}];let y=class extends M{constructor(){super(...arguments),this.card=null,this.options={}}set(t,s){const n=Object.entries(this.options).filter(([i])=>i!==t),e=Object.fromEntries(s===void 0?n:[...n,[t,s]]);this.dispatchEvent(new CustomEvent("sf-options",{detail:e,bubbles:!0,composed:!0}))}render(){const{card:t}=this;if(t===null)return a``;const{sampler:s,samplers:n,limits:e}=t.sfumato;return a`<div class="fields">
       ${tt.map(({name:i,label:o,step:r,own:m})=>{const[u,f]=e[i]??[];return a`<label title=${u===void 0||f===void 0?p:`${u} to ${f}`}
           >${o}
           <input
@@ -126,9 +126,11 @@ import{e as C,i as I,n as $,g as M,d as a,A as p,w as P,s as S,t as k,u as D,c a
       </p>
       ${this.form()} ${this.takes.length===0?p:this.result()}
     </div>`}form(){const t=this.card?.sfumato.kinds??[],s=e=>{e.preventDefault(),this.run()},n=(e,i,o)=>Math.max(i,Math.min(o,Math.round(e.target.valueAsNumber||i)));return a`${this.turns.map(({role:e,content:i})=>a`<p class="turn ${e}">${i}</p>`)}
-      ${this.turns.length>0?a`<button class="quiet" ?disabled=${this.isRunning} @click=${()=>this.turns=[]}>
-              New conversation
-            </button>`:p}
+      ${this.turns.length>0?a`<div class="row">
+              <button class="quiet" ?disabled=${this.isRunning} @click=${()=>this.turns=[]}>
+                New conversation
+              </button>
+            </div>`:p}
       <form @submit=${s}>
         <label
           >Prompt
