@@ -243,6 +243,12 @@ def test_examples_fit_their_screens():
         assert is_refusal(example.response) or to_text(parse(example.response), ids=False) == example.response
 
 
+def test_examples_on_screens_that_cannot_be_shown_are_not_sound():
+    for cell, is_sound in (("Milk jug", True), ("Keep some pie bracelet", False)):
+        page = f"a page\n b table: What | Who\n  c record: {cell} | Abel"
+        assert examples._is_sound(examples.Example(page, "sell it", "refuse: a screen cannot do that")) == is_sound
+
+
 def test_varied_examples_have_the_same_new_label_everywhere(monkeypatch: pytest.MonkeyPatch):
     block = "a page: Shop\n b list\n  c checkbox: Oat milk\n  d checkbox: Milk\n  e checkbox: Wash the car\n> {}"
     said = {"and call milk Cream": "text d: Cream", "buy Soap, no oat milk": "add last b checkbox: Soap\ndel c"}

@@ -175,6 +175,7 @@ def test_defaults_come_from_the_checkpoint(make_model: Make):
     [
         ({"steps": 0}, "generation_config.json of small: steps is 0"),
         ({"name": "entrpy"}, "generation_config.json of small: unknown sampler 'entrpy'"),
+        ({"name": "antigravity:X"}, "generation_config.json of small: unknown sampler 'antigravity:X'"),
         ({"name": "threshold", "threshold": "x"}, "generation_config.json of small: threshold is 'x'"),
         ({"tasks": 5}, "generation_config.json of small: tasks is 5; allowed: a list of texts"),
         ({"max_tokens": "many"}, "generation_config.json of small: max_tokens is 'many'"),

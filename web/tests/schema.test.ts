@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { fieldsOf, pinnable, withPins, withValue, type Field } from "../src/core/schema";
-import { fieldPath, placeNamed, problemsOf } from "../src/core/validate";
+import { fieldsOf, pinnable, withValue, type Field } from "../src/core/schema";
+import { problemsOf } from "../src/core/validate";
 
 const PET = {
   type: "object",
@@ -56,9 +56,6 @@ describe("hostile schemas make a form all the same", () => {
     const value = { constructor: "x", a: { a: { a: 1 } } };
     expect(flat(fieldsOf(schema, value)).length).toBeLessThan(100);
     expect(Array.isArray(problemsOf(schema, value))).toBe(true);
-    expect(placeNamed("nothing at #/properties/a/x", schema)).toSatisfy(
-      (place) => place === null || Array.isArray(place),
-    );
   });
 });
 
@@ -77,22 +74,16 @@ test("what stands in a field is put in its place", () => {
   expect(JSON.stringify(withValue(undefined, ["a", "b"], 1))).toBe('{"a":{"b":1}}');
 });
 
-test("pins say more of the same document", () => {
-  const pinned = withPins(PET, [{ path: ["owner", "city"], value: "Oslo" }]);
-  expect(pinned).toEqual({
-    ...PET,
-    allOf: [
-      {
-        properties: { owner: { properties: { city: { const: "Oslo" } }, required: ["city"] } },
-        required: ["owner"],
-      },
-    ],
-  });
-  const value = { name: "Mia", age: 1, owner: { city: "Oslo" } };
-  expect(problemsOf(pinned, value)).toEqual([]);
-  expect(problemsOf(pinned, { ...value, owner: { city: "Rome" } })).toHaveLength(1);
+test("a schema that refers to itself many times is followed as far as there are values", () => {
+  const properties = Object.fromEntries(
+    ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => [name, { $ref: "#" }]),
+  );
+  expect(flat(fieldsOf({ properties }, undefined)).length).toBeLessThan(1000);
+});
+
+test("what can be pinned is outside of lists", () => {
   expect(pinnable(["toys", "0"], { toys: ["ball"] })).toEqual(["toys"]);
-  expect(pinnable(["owner", "city"], value)).toEqual(["owner", "city"]);
+  expect(pinnable(["owner", "city"], { owner: { city: "Oslo" } })).toEqual(["owner", "city"]);
 });
 
 test.each<[object, string[]]>([
@@ -106,14 +97,4 @@ test.each<[object, string[]]>([
 ])("problems of %j", (value, expected) => {
   const found = problemsOf(PET, value).map(({ pointer, message }) => `${pointer} ${message}`);
   expect(found.toSorted()).toEqual(expected.toSorted());
-});
-
-test("a refusal leads to its field", () => {
-  const schema = { properties: { "a b": { type: "x" }, a: { properties: { c: { not: {} } } } } };
-  const message = "the schema uses 'not' ({}) at #/properties/a/properties/c, which cannot be guaranteed";
-  expect(placeNamed(message, schema)).toEqual(["properties", "a", "properties", "c"]);
-  expect(fieldPath(["properties", "a", "properties", "c", "not"])).toEqual(["a", "c"]);
-  expect(placeNamed("#/properties/a b/type is 'x'", schema)).toEqual(["properties", "a b", "type"]);
-  expect(fieldPath(["allOf", "0", "properties", "a b", "const"])).toEqual(["a b"]);
-  expect(placeNamed("no place", schema)).toBeNull();
 });

@@ -52,6 +52,7 @@ class Replayer:
         self._key: Hashable = None
         self._inputs: list[Tensor | None] = []
         self._replay: Callable[[], Tensor] | None = None
+        self._recorded: Callable[..., Tensor] | None = None
         self.num_replays = 0
         """Number of replays so far."""
 
@@ -60,7 +61,7 @@ class Replayer:
 
         Args:
             key: equal for computations that differ only in the values of their inputs; None for one that does not
-                repeat. Objects it identifies by id are kept alive by `compute`.
+                repeat. Objects it identifies by id are kept alive by `compute`, which this keeps.
             compute: reads nothing that changes except its inputs.
             inputs: tensors, or None.
         """
@@ -69,9 +70,11 @@ class Replayer:
         key = (key, tuple(None if one is None else (one.shape, one.dtype) for one in inputs))
         if key != self._key:
             # The first time it runs normally, which also prepares what must not be prepared during recording.
-            self._key, self._replay = key, None
+            self._key, self._replay, self._recorded = key, None, None
             return compute(*inputs)
         if self._replay is None:
+            # A recording reads what this one reads by its address.
+            self._recorded = compute
             self._inputs = [None if one is None else one.clone() for one in inputs]
             try:
                 self._replay = self._record(lambda: compute(*self._inputs))

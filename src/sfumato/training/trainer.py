@@ -132,6 +132,8 @@ class Loop(ABC):
         self.config, self.directory = config, directory
         self._evaluate, self._on_record = evaluate, on_record
         self._signals = Signals()
+        # Whether a step has begun to change the weights and has not been counted: resuming would take it again.
+        self._torn = False
         self.log = Log(directory / "log.jsonl")
         self.average = {name: parameter.detach().clone() for name, parameter in trained(model).items()}
         self.optimizers = make_optimizers(model, lr=config.lr, muon_lr=config.muon_lr, weight_decay=config.weight_decay)
@@ -223,7 +225,7 @@ class Loop(ABC):
                     # Its step is done, whatever stopped the evaluation.
                     self.log.append(record)
             finally:
-                if together:
+                if together and not self._torn:
                     self.save()
 
     def _tell(self, record: Record) -> None:
@@ -242,6 +244,7 @@ class Loop(ABC):
         norm = self._clip()
         [refused] = self.world.any(not (finite and math.isfinite(norm)))
         scale = config.lr_scale(step)
+        self._torn = True
         for optimizer in self.optimizers.values():
             if not refused:
                 for group in optimizer.param_groups:
@@ -262,6 +265,7 @@ class Loop(ABC):
         return float(norm)
 
     def _count(self, *, num_tokens: int, refused: bool, seconds: float) -> None:
+        self._torn = False
         self.progress = replace(
             self.progress,
             step=self.progress.step + 1,

@@ -18,7 +18,9 @@ def numbers(*shape: int, seed: int = 0) -> Tensor:
 
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("added", [False, True])
-@pytest.mark.parametrize(("num_rows", "num_inputs", "num_outputs"), [(1, 1, 1), (3, 64, 48), (9, 577, 33), (40, 7, 64)])
+@pytest.mark.parametrize(
+    ("num_rows", "num_inputs", "num_outputs"), [(1, 1, 1), (3, 64, 48), (9, 577, 33), (5, 48, 32), (40, 7, 64)]
+)
 def test_product_equals_torch_linear(
     num_rows: int, num_inputs: int, num_outputs: int, biased: bool, added: bool, threads: int
 ):

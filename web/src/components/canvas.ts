@@ -105,6 +105,7 @@ export class CanvasElement extends LitElement {
       part="text"
       class=${classMap({ text: true, interactive: this.interactive })}
       role=${this.interactive ? "listbox" : "group"}
+      aria-multiselectable=${this.interactive ? "true" : nothing}
       aria-label=${this.label}
       @click=${(event: MouseEvent) => this.choose(event.target, event.shiftKey)}
       @keydown=${this.onKey}
@@ -128,7 +129,7 @@ export class CanvasElement extends LitElement {
       role=${this.interactive ? "option" : nothing}
       aria-label=${this.interactive && token.text.trim() === "" ? JSON.stringify(token.text) : nothing}
       aria-selected=${this.interactive ? String(this.isChosen(index)) : nothing}
-      tabindex=${this.interactive ? (index === this.focused ? 0 : -1) : nothing}
+      tabindex=${this.interactive ? (index === Math.min(this.focused, this.tokens.length - 1) ? 0 : -1) : nothing}
       title=${word.some(({ history }) => history.length > 1) ? historyOf(word) : nothing}
       >${token.text}</span
     >`;

@@ -203,28 +203,31 @@ export class EditingSession {
     if (this.isRunning) return;
     this.endReview();
     this.inTurn(async () => {
-      const document = await this.sync();
-      const before = document.text;
+      if (this.state.mode !== "idle") return;
       const { ranges } = this.editor.state.selection;
       const spans = ranges.filter(({ empty }) => !empty).map(({ from, to }): Span => [from, to]);
       this.stopping = new AbortController();
+      // Nothing is typed from here on, or it would be lost.
       this.begin(spans);
-      let [shown, drafts] = [spans, 0];
-      const show = (draft: string) => {
-        shown = this.showDraft(before, spans, shown, draft);
-        this.tell(`Writing: draft ${++drafts} …`);
-      };
+      let document: ServerDocument | null = null;
       try {
+        document = await this.sync();
+        const before = document.text;
+        let [shown, drafts] = [spans, 0];
+        const show = (draft: string) => {
+          shown = this.showDraft(before, spans, shown, draft);
+          this.tell(`Writing: draft ${++drafts} …`);
+        };
         const task = { spans, instruction: this.host.instruction.trim(), seed: this.attempts++ };
         const result = await document.rewrite(task, show, this.stopping.signal);
         this.end(result.text);
         this.finish(before, result);
       } catch (error) {
         if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
-        await document.refresh();
+        await document?.refresh();
         this.tell("Stopped; the text is as it was.");
       } finally {
-        this.end(document.text);
+        this.end(document?.text ?? this.text);
         await this.listRevisions();
       }
     });

@@ -21,6 +21,7 @@ export class TalkElement extends LitElement {
   @property() hint = "";
   @state() private mode: "idle" | "recording" | "reading" = "idle";
   private recorder: MediaRecorder | null = null;
+  private presses = 0;
 
   static override styles = [
     controls,
@@ -32,11 +33,22 @@ export class TalkElement extends LitElement {
     `,
   ];
 
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.end();
+  }
+
   private async begin(): Promise<void> {
     if (this.mode !== "idle") return;
     this.mode = "recording";
+    const press = ++this.presses;
     try {
       const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      // The button may have been released while the browser asked for permission.
+      if (press !== this.presses || (this.mode as string) !== "recording" || !this.isConnected) {
+        for (const track of stream.getTracks()) track.stop();
+        return;
+      }
       const parts: Blob[] = [];
       this.recorder = new MediaRecorder(stream);
       this.recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
@@ -45,8 +57,6 @@ export class TalkElement extends LitElement {
         void this.read(new Blob(parts, { type: this.recorder?.mimeType ?? "" }));
       });
       this.recorder.start();
-      // The button was released while the browser asked for permission.
-      if ((this.mode as string) === "idle") this.recorder.stop();
     } catch {
       this.mode = "idle";
       sayError(new Error("No microphone: allow it in the browser, or type"));
@@ -86,6 +96,7 @@ export class TalkElement extends LitElement {
       @pointerdown=${() => this.begin()}
       @pointerup=${() => this.end()}
       @pointerleave=${() => this.end()}
+      @blur=${() => this.end()}
       @keydown=${(event: KeyboardEvent) => event.key === " " && !event.repeat && void this.begin()}
       @keyup=${(event: KeyboardEvent) => event.key === " " && this.end()}
     >

@@ -25,6 +25,23 @@ export class ApiError extends Error {
   }
 }
 
+// Where the browser blocks storage, a key lasts as long as the page.
+function storedKey(): string {
+  try {
+    return sessionStorage.getItem("key") ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function storeKey(key: string): void {
+  try {
+    sessionStorage.setItem("key", key);
+  } catch {
+    // As above.
+  }
+}
+
 /** Defaults for what the card of a remote model leaves out. */
 const UNKNOWN: Omit<ModelCard, "id"> = {
   context_length: null,
@@ -54,7 +71,7 @@ export class Api {
   constructor(
     readonly base = "",
     private readonly fetcher: typeof fetch = (input, init) => fetch(input, init),
-    private key = sessionStorage.getItem("key") ?? "",
+    private key = storedKey(),
   ) {}
 
   async models(): Promise<ModelCard[]> {
@@ -179,7 +196,10 @@ export class Api {
   private async newKey(): Promise<string | null> {
     this.asking ??= this.askForKey().finally(() => (this.asking = null));
     const key = await this.asking;
-    if (key !== null) sessionStorage.setItem("key", (this.key = key));
+    if (key !== null && !/^[\x21-\x7e]+$/.test(key)) {
+      throw new ApiError(401, { message: "A key has only ASCII letters, digits and signs." });
+    }
+    if (key !== null) storeKey((this.key = key));
     return key;
   }
 

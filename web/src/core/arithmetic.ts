@@ -23,9 +23,9 @@ export function show({ top, bottom }: Rational): string {
 
 function wholeRoot(n: bigint): bigint {
   if (n < 0n) throw new RangeError(`the root of ${n} is no number`);
-  let root = BigInt(Math.floor(Math.sqrt(Number(n))));
-  while (root * root > n) root--;
-  while ((root + 1n) * (root + 1n) <= n) root++;
+  // Newton's method, from above.
+  let root = n;
+  for (let next = (n + 1n) / 2n; next < root; next = (root + n / root) / 2n) root = next;
   if (root * root !== n) throw new RangeError(`the root of ${n} is no fraction`);
   return root;
 }

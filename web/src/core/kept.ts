@@ -35,12 +35,10 @@ export class Kept<T> {
 
   /** Returns a function that restores it. */
   forget(topic: string): () => void {
-    const all = this.entries();
-    remember(
-      this.name,
-      all.filter((each) => !isSame(each.topic, topic)),
-    );
-    return () => remember(this.name, all);
+    const others = () => this.entries().filter((each) => !isSame(each.topic, topic));
+    const gone = this.entries().filter((each) => isSame(each.topic, topic));
+    remember(this.name, others());
+    return () => remember(this.name, [...gone, ...others()]);
   }
 
   private entries(): Entry[] {

@@ -19,6 +19,7 @@ export interface Field {
 
 /** Fields further down are written as JSON. */
 const MAX_DEPTH = 8;
+const MAX_EMPTY_DEPTH = 3;
 const MAX_ITEMS = 200;
 
 /** "#/a/b" out of "a", "b". */
@@ -76,7 +77,9 @@ function fieldOf(given: unknown, root: Schema, value: unknown, path: Path, isReq
   };
   const choices = choicesOf(schema);
   if (choices !== null) return { ...common, control: "choice", choices };
-  if (path.length >= MAX_DEPTH) return { ...common, control: "any" };
+  // A schema may refer to itself; what has no value yet is not followed far.
+  if (path.length >= (value === undefined ? MAX_EMPTY_DEPTH : MAX_DEPTH))
+    return { ...common, control: "any" };
   if (schema.type === "object" || isObject(schema.properties)) {
     const required = Array.isArray(schema.required) ? schema.required : [];
     const names = new Set([
@@ -126,12 +129,6 @@ export function withValue(root: unknown, path: Path, value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A value that stays. Its path leads through properties alone: of a list, all of it stays. */
-export interface Pin {
-  readonly path: Path;
-  readonly value: unknown;
-}
-
 /** What of a path can be pinned: all of it, or all before the number of an item. */
 export function pinnable(path: Path, value: unknown): Path {
   let at = value;
@@ -140,15 +137,4 @@ export function pinnable(path: Path, value: unknown): Path {
     at = own(at, name);
   }
   return path;
-}
-
-/** The schema whose values have what is pinned as well; what it refers to stays where it is. */
-export function withPins(root: Schema, pins: readonly Pin[]): Schema {
-  if (pins.length === 0) return root;
-  const all = pins.map(({ path, value }) =>
-    path.reduceRight<Schema>((inner, name) => ({ properties: { [name]: inner }, required: [name] }), {
-      const: value,
-    }),
-  );
-  return { ...root, allOf: [...(Array.isArray(root.allOf) ? (root.allOf as unknown[]) : []), ...all] };
 }

@@ -27,6 +27,11 @@ export function sharedHash(shared: Shared): string {
     .replaceAll("=", "")}`;
 }
 
+function isMessage(given: unknown): given is Message {
+  const { role, content } = (given ?? {}) as Record<string, unknown>;
+  return typeof role === "string" && typeof content === "string";
+}
+
 /** The request in a link; null if it holds none. */
 export function readShared(hash: string): Shared | null {
   if (hash.length < 2) return null;
@@ -35,7 +40,10 @@ export function readShared(hash: string): Shared | null {
     const text = new TextDecoder().decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0)));
     const { seed, count, ...found } = JSON.parse(text) as Record<keyof Shared, unknown>;
     if (typeof found.model !== "string" || typeof found.prompt !== "string") return null;
-    return { ...(found as Shared), seed: numberOr(seed, 0), count: numberOr(count, 1) };
+    const turns = Array.isArray(found.turns) ? (found.turns as unknown[]).filter(isMessage) : [];
+    const options = typeof found.options === "object" && found.options !== null ? found.options : {};
+    const { model, prompt } = found;
+    return { model, prompt, turns, options, seed: numberOr(seed, 0), count: Math.max(1, numberOr(count, 1)) };
   } catch {
     return null;
   }

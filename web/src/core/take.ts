@@ -48,10 +48,12 @@ export async function* goOn(
     ...change,
   });
   yield next;
+  let stop = () => {};
   try {
     const { id } = await api.createCanvas({ ...request, every_step: true, top_logprobs: 5 });
-    const stop = () => void api.deleteCanvas(id).catch(() => undefined);
-    signal.addEventListener("abort", stop);
+    stop = () => void api.deleteCanvas(id).catch(() => undefined);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
     let view = emptyView(id);
     let views: readonly CanvasView[] = [];
     for await (const event of api.follow(id, { after: 0, signal })) {
@@ -59,7 +61,6 @@ export async function* goOn(
       view = applyEvent(view, event);
       yield (next = shown([...take.frames, ...(views = withView(views, view, event))]));
     }
-    signal.removeEventListener("abort", stop);
     if (signal.aborted) yield shown(next.frames, { status: "stopped" });
     else if (view.status === "done") yield shown(next.frames, { status: "done" });
     else
@@ -70,6 +71,8 @@ export async function* goOn(
   } catch (error) {
     if (signal.aborted) yield shown(next.frames, { status: "stopped" });
     else yield { ...next, status: "failed", error: error instanceof Error ? error.message : String(error) };
+  } finally {
+    signal.removeEventListener("abort", stop);
   }
 }
 

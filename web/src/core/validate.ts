@@ -12,7 +12,6 @@ export interface Problem {
 
 const MAX_DEPTH = 32;
 const MAX_PROBLEMS = 100;
-const MAX_PLACES = 10_000;
 
 /** Problems of a value; none for one that has all that the schema says. */
 export function problemsOf(root: Schema, value: unknown): Problem[] {
@@ -153,37 +152,4 @@ export function isSame(one: unknown, other: unknown): boolean {
     );
   }
   return one === other;
-}
-
-/** The deepest place of a schema that a refusal names, such as ["properties", "age"]; null where it names none. */
-export function placeNamed(message: string, schema: Schema): Path | null {
-  let [found, left]: [Path | null, number] = [null, MAX_PLACES];
-  const visit = (value: unknown, path: Path): void => {
-    if (left-- < 0 || typeof value !== "object" || value === null || path.length > MAX_DEPTH) return;
-    for (const [name, inner] of Object.entries(value)) {
-      const place = [...path, name];
-      const pointer = `#${pointerOf(place)}`;
-      const at = message.indexOf(pointer);
-      if (at < 0) continue;
-      if (
-        /^(?:\/|[\s,:;)]|$)/.test(message.slice(at + pointer.length)) &&
-        place.length > (found?.length ?? 0)
-      )
-        found = place;
-      visit(inner, place);
-    }
-  };
-  visit(schema, []);
-  return found;
-}
-
-/** The field of a form that a place in its schema speaks of. */
-export function fieldPath(place: Path): Path {
-  const path: string[] = [];
-  for (let i = 0; i < place.length; i++) {
-    if (place[i] === "properties" && i + 1 < place.length) path.push(place[++i] ?? "");
-    else if (place[i] === "allOf") i++;
-    else break;
-  }
-  return path;
 }

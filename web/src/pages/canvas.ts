@@ -131,7 +131,7 @@ export class CanvasPage extends LitElement {
     const begun = this.takes[index];
     if (begun === undefined) return;
     for await (const take of goOn(api, begun, request, signal)) {
-      if (signal !== this.stopping.signal && take.status === "running") return;
+      if (signal !== this.stopping.signal) return;
       this.takes = this.takes.map((each, i) => (i === index ? take : each));
       if (take.status === "done" && !this.isRunning) this.replay();
       if (take.status === "done") announce(`Seed ${take.seed}: ${textOf(latest(take))}`);
@@ -244,7 +244,7 @@ export class CanvasPage extends LitElement {
     try {
       const traces = readTraces(await file.text());
       const take = takeOf(traces);
-      this.stopping.abort();
+      this.start([]);
       this.request = traces[0]?.request ?? {};
       this.prompt = this.asked;
       if (this.cards.some(({ id }) => id === this.request.model)) this.model = this.request.model ?? "";

@@ -29,11 +29,11 @@ import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
 import { findFile, nameOf, type System } from "../core/system";
 import type { Effect } from "../ui/actions";
-import { NotUnderstood, UNCHANGED, write } from "../ui/author";
+import { NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
 import { execute } from "../ui/edits";
 import type { Click } from "../ui/screen";
 import "../ui/screen";
-import { toText, type Component } from "../ui/tree";
+import { PageError, toText, type Component } from "../ui/tree";
 import { desktopStyles } from "./desktop-styles";
 
 const STORED = "desktop";
@@ -139,6 +139,11 @@ export class DesktopPage extends LitElement implements Host {
     }
   }
 
+  private pageOf(id: number): Component | null {
+    const win = this.find(id);
+    return win === undefined ? null : (current(win.pages) ?? null);
+  }
+
   private go(win: Win, by: number): void {
     const desktop = moved(this.desktop, win.id, by);
     const other = desktop.windows.find(({ id }) => id === win.id);
@@ -179,9 +184,11 @@ export class DesktopPage extends LitElement implements Host {
         onDraft: (draft) => (this.desktop = changed(this.desktop, id, { draft })),
       });
       if (page !== null && toText(page) === toText(made.page)) say(UNCHANGED);
-      else if (this.take(id, made.page, sentence)) announce(`${win.app.name}: changed.`);
+      else if (this.take(id, onto(this.pageOf(id), page, made), sentence))
+        announce(`${win.app.name}: changed.`);
     } catch (error) {
-      if (error instanceof NotUnderstood) {
+      if (error instanceof PageError) say(error.message);
+      else if (error instanceof NotUnderstood) {
         if (page === null) this.desktop = changed(this.desktop, id, { error: error.message });
         else say(error.message);
       } else if (!stop.signal.aborted) {

@@ -96,7 +96,8 @@ export class EditorPage extends LitElement implements SessionHost {
 
   onDocument(document: ServerDocument | null): void {
     if (document !== null && document.model !== this.model) this.chooseModel(document.model);
-    navigate(document === null ? "/editor" : `/editor/${document.id}`, { replace: true });
+    if (this.isConnected)
+      navigate(document === null ? "/editor" : `/editor/${document.id}`, { replace: true });
   }
 
   override connectedCallback(): void {

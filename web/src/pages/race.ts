@@ -24,7 +24,7 @@ export class RacePage extends LitElement {
   /** What stands behind the page's path. */
   @property() place = "";
   @state() private cards: readonly ModelCard[] = [];
-  @state() private chosen: readonly string[] = remembered<string[]>("race.models", []);
+  @state() private chosen: readonly string[] = [remembered<string | string[]>("race.models", [])].flat();
   @state() private prompt = "";
   @state() private lanes: readonly Lane[] = [];
   @state() private tallies: Readonly<Record<string, Tally>> = {};

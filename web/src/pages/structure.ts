@@ -98,6 +98,7 @@ export class StructurePage extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.stopping.abort();
+    this.editor.destroy();
   }
 
   private async begin(): Promise<void> {

@@ -10,7 +10,7 @@ import "../components/take";
 import { textOf } from "../core/canvas";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
 import { announce, sayError } from "../core/say";
-import { latest, type Take } from "../core/take";
+import { latest, newTake, type Take } from "../core/take";
 import { getJson } from "../tab/download";
 import { refusalOf } from "../tab/kinds";
 import { Session, type Loaded } from "../tab/session";
@@ -115,11 +115,14 @@ export class TabPage extends LitElement {
     this.at = null;
     this.refusal = refusalOf(this.prompt, this.loaded.kinds, this.model);
     if (this.refusal !== null) return;
-    for await (const take of this.session.run(this.model, this.prompt, this.seed)) this.take = take;
-    if (this.take?.status === "failed") sayError(new Error(this.take.error ?? ""));
-    else if (this.take !== null) {
-      announce(`Seed ${this.seed}: ${textOf(latest(this.take))}`);
-      this.replay(latest(this.take).elapsedMs ?? Infinity);
+    // From here on it is running, although the first step comes later.
+    let last = newTake(this.seed);
+    this.take = last;
+    for await (const take of this.session.run(this.model, this.prompt, this.seed)) this.take = last = take;
+    if (last.status === "failed") sayError(new Error(last.error ?? ""));
+    else {
+      announce(`Seed ${this.seed}: ${textOf(latest(last))}`);
+      this.replay(latest(last).elapsedMs ?? Infinity);
     }
   }
 
@@ -155,7 +158,7 @@ export class TabPage extends LitElement {
     const { loaded, total } = this.progress;
     const isWhole = total > 0 && loaded >= total;
     const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
-    return html`<label role="status"
+    return html`<label
       >${
         isWhole
           ? `Preparing ${this.model} …`

@@ -10,10 +10,10 @@ import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import type { Effect } from "../ui/actions";
-import { authors, NotUnderstood, UNCHANGED, write } from "../ui/author";
+import { authors, NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
 import { execute } from "../ui/edits";
 import "../ui/screen";
-import { parse, toText, walk, type Component } from "../ui/tree";
+import { PageError, parse, toText, walk, type Component } from "../ui/tree";
 
 interface Step {
   readonly page: Component;
@@ -57,7 +57,7 @@ export class TodoPage extends LitElement {
   @property() place = "";
   @state() private cards: readonly ModelCard[] | null = null;
   @state() private model = "";
-  @state() private steps: Steps<Step> = noSteps();
+  @state() private steps = readSteps(remembered<unknown>(STORED, null));
   @state() private draft: Component | null = null;
   @state() private isWriting = false;
   @state() private sentence = "";
@@ -142,21 +142,20 @@ export class TodoPage extends LitElement {
   private async begin(): Promise<void> {
     this.cards = authors(await api.models());
     this.model = this.cards[0]?.id ?? "";
-    this.steps = readSteps(remembered<unknown>(STORED, null));
   }
 
   private onKey = (event: KeyboardEvent): void => {
     const by = undoKey(event);
     if (by === 0 && !isFieldKey(event)) return;
     event.preventDefault();
-    if (by === 0) this.input.focus();
+    if (by === 0) (this.input as HTMLElement | null)?.focus();
     else this.move(by);
   };
 
   private move(by: number): void {
     const before = this.steps.at;
     this.steps = go(this.steps, by);
-    this.keep();
+    if (this.steps.at !== before) this.keep();
     if (this.steps.at !== before) announce(by < 0 ? "Undone." : "Done again.");
     else if (by !== 0) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
   }
@@ -193,13 +192,14 @@ export class TodoPage extends LitElement {
         onDraft: (draft) => (this.draft = draft),
       });
       this.sentence = "";
+      const next = onto(current(this.steps)?.page ?? null, page, written);
       if (page !== null && toText(written.page) === toText(page)) say(UNCHANGED);
       else {
-        this.show(written.page, said, written.ms);
+        this.show(next, said, written.ms);
         announce("Changed.");
       }
     } catch (error) {
-      if (error instanceof NotUnderstood) say(error.message);
+      if (error instanceof NotUnderstood || error instanceof PageError) say(error.message);
       else if (!this.stopping.signal.aborted) sayError(error);
     } finally {
       this.isWriting = false;
@@ -229,6 +229,7 @@ export class TodoPage extends LitElement {
   }
 
   private startAgain(): void {
+    this.stopping.abort();
     const before = this.steps;
     this.steps = noSteps();
     this.keep();

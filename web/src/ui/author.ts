@@ -47,6 +47,11 @@ export function miscounts(page: Component, program: string, sentence: string): b
   });
 }
 
+/** What was written, as it is on a page that has changed since the page it was written for. Throws PageError. */
+export function onto(now: Component | null, before: Component | null, { page, program }: Written): Component {
+  return program === null || now === null || now === before ? page : execute(now, program);
+}
+
 /** The models that write screens. */
 export function authors(cards: readonly ModelCard[]): ModelCard[] {
   return cards.filter(({ sfumato }) => sfumato.tasks.includes("ui_screen"));

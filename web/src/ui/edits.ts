@@ -310,4 +310,3 @@ const OPERATIONS = new Map<string, { form: RegExp; example: string; run: Operati
     ] satisfies [string, string, string, Operation][] as [string, string, string, Operation][]
   ).map(([name, form, example, run]) => [name, { form: new RegExp(`^(?:${form})$`, "u"), example, run }]),
 );
-export const OPERATION_NAMES: readonly string[] = [...OPERATIONS.keys()];

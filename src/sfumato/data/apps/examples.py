@@ -118,14 +118,13 @@ def _join(first: Example, second: Example, random: Random) -> Example:
 
 
 def _is_sound(example: Example) -> bool:
-    """Whether the response fits the screen, and changes it."""
-    if is_refusal(example.response):
-        return True
+    """Whether the screen can be shown, and the response fits it and changes it."""
+    refused = is_refusal(example.response)
     try:
         if not example.page:
-            return bool(parse(example.response).children)
+            return refused or bool(parse(example.response).children)
         page = parse(example.page)
-        return execute(page, example.response) != page
+        return refused or execute(page, example.response) != page
     except RequestError:
         return False
 

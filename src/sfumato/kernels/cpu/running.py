@@ -289,15 +289,15 @@ class Graphs:
         """See `Backend.replay`: uses a graph if the computation consists of loops only."""
         key = (key, torch.get_num_threads(), *((one.shape, one.dtype) for one in inputs))
         if key in self._graphs:
-            graph = self._graphs[key] = self._graphs.pop(key)
-            return compute(*inputs) if graph is None else graph.play(inputs)
+            known = self._graphs[key] = self._graphs.pop(key)
+            return compute(*inputs) if known is None else known.play(inputs)
         graph = Graph(self._blocks, constants())
         try:
             out = graph.record(compute, inputs)
+            self._graphs[key] = graph
         except UnrepeatableError:
+            out = compute(*inputs)
             self._graphs[key] = None
-            return compute(*inputs)
-        self._graphs[key] = graph
         if len(self._graphs) > _MAX_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         return out

@@ -75,6 +75,8 @@ class TiledSegments(SegmentReader):
         num_heads, size = queries_NHE.shape[1:]
         per_group = num_heads // keys.shape[1]
         rows = kernels.attention_rows(size, per_group * int(self._counts.max()), queries_NHE.dtype)
+        # A tile holds at least one query of each head of a group.
+        rows = max(rows, 1 << (per_group - 1).bit_length())
         tiles_T7 = self._table(rows // per_group)
         return kernels.attend(queries_NHE, keys, values, self._slots, tiles_T7, rows=rows, window=window, scale=scale)
 

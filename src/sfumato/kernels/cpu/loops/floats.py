@@ -125,8 +125,8 @@ def multiply(job: Any) -> None:
             start, start_stride, out, stride = bias + 4 * column, 0, head[14] + 4 * column, width
             if adds:
                 start, start_stride = residual + 4 * column, width
-            whole = column + NUM_LANES <= num_outputs
-            if not whole or (biased and adds):
+            apart = column + NUM_LANES > num_outputs or (biased and adds)
+            if apart:
                 _begin(column, bias_O, residual_NO, product_NP)
                 start, start_stride, out, stride = place_of(product_NP), LINE, place_of(product_NP), LINE
             for chunk in range(0, num_inputs, _CHUNK):
@@ -135,6 +135,6 @@ def multiply(job: Any) -> None:
                 _multiply_panel(num_rows, *given)
                 # The next part adds to this one.
                 start, start_stride = out, stride
-            if stride != width or not whole:
+            if apart:
                 end = min(num_outputs, column + NUM_LANES)
                 out_NO[:, column:end] = product_NP[:, : end - column]

@@ -1,4 +1,4 @@
-import{E as p,e as b,i as g,n as c,r as w,g as x,d as u,A as l,w as $}from"./index-Cn2wWMcQ.js";import{e as f,i as v,t as m}from"./offsets-EgNy2a1f.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
+import{E as p,e as b,i as g,n as c,r as w,g as x,A as l,d as u,w as $}from"./index-w1r07zwS.js";import{e as f,i as v,t as m}from"./offsets-EgNy2a1f.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
  * @license
  * Copyright 2018 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
@@ -10,6 +10,7 @@ import{E as p,e as b,i as g,n as c,r as w,g as x,d as u,A as l,w as $}from"./ind
       part="text"
       class=${d({text:!0,interactive:this.interactive})}
       role=${this.interactive?"listbox":"group"}
+      aria-multiselectable=${this.interactive?"true":l}
       aria-label=${this.label}
       @click=${t=>this.choose(t.target,t.shiftKey)}
       @keydown=${this.onKey}
@@ -20,7 +21,7 @@ import{E as p,e as b,i as g,n as c,r as w,g as x,d as u,A as l,w as $}from"./ind
       role=${this.interactive?"option":l}
       aria-label=${this.interactive&&t.text.trim()===""?JSON.stringify(t.text):l}
       aria-selected=${this.interactive?String(this.isChosen(s)):l}
-      tabindex=${this.interactive?s===this.focused?0:-1:l}
+      tabindex=${this.interactive?s===Math.min(this.focused,this.tokens.length-1)?0:-1:l}
       title=${e.some(({history:o})=>o.length>1)?O(e):l}
       >${t.text}</span
     >`}isChosen(t){return this.chosen!==null&&t>=this.chosen[0]&&t<this.chosen[1]}choose(t,s){if(!this.interactive||!(t instanceof HTMLElement)||t.dataset.index===void 0)return;const n=Number(t.dataset.index);this.focused=n,this.dispatchEvent(new CustomEvent("sf-token",{detail:{index:n,extends:s},bubbles:!0,composed:!0}))}onKey(t){if(!this.interactive)return;const n={ArrowRight:1,ArrowLeft:-1}[t.key];if(n!==void 0)this.focused=Math.max(0,Math.min(this.tokens.length-1,this.focused+n)),this.updateComplete.then(()=>this.renderRoot.querySelector(`[data-index="${this.focused}"]`)?.focus());else if(t.key==="Enter"||t.key===" ")this.choose(t.target,t.shiftKey);else return;t.preventDefault()}};r.styles=[b,g`
