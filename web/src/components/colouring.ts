@@ -58,7 +58,7 @@ export class ColouringElement extends LitElement {
     return html`<label class="inline"
         >Colour by
         <select @change=${this.choose}>
-          ${COLOURINGS.map((each) => html`<option ?selected=${each === this.value}>${each}</option>`)}
+          ${COLOURINGS.map((each) => html`<option .selected=${each === this.value}>${each}</option>`)}
         </select></label
       >
       ${

@@ -134,10 +134,10 @@ export class FormElement extends LitElement {
               send(field.choices[(event.target as HTMLSelectElement).selectedIndex - 1]);
             }}
           >
-            <option ?selected=${value === undefined}></option>
+            <option .selected=${value === undefined}></option>
             ${field.choices.map(
               (choice) =>
-                html`<option ?selected=${JSON.stringify(choice) === JSON.stringify(value)}>
+                html`<option .selected=${JSON.stringify(choice) === JSON.stringify(value)}>
                   ${typeof choice === "string" ? choice : JSON.stringify(choice)}
                 </option>`,
             )}

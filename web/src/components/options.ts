@@ -88,11 +88,11 @@ export class OptionsElement extends LitElement {
             this.set("sampler", value === "" ? undefined : value);
           }}
         >
-          <option value="" ?selected=${this.options.sampler === undefined}>
+          <option value="" .selected=${this.options.sampler === undefined}>
             ${sampler === null ? "default" : `default (${sampler})`}
           </option>
           ${samplers.map(
-            (name) => html`<option value=${name} ?selected=${name === this.options.sampler}>${name}</option>`,
+            (name) => html`<option value=${name} .selected=${name === this.options.sampler}>${name}</option>`,
           )}
         </select></label
       >

@@ -69,7 +69,8 @@ export class OwnApps implements ReactiveController {
   };
   /** Texts that are being written, by the path of their file; that of the terminal is "". */
   private drafts: ReadonlyMap<string, string> = new Map();
-  private stopping = new AbortController();
+  /** What stops each text that is being written, by path. */
+  private stopping = new Map<string, AbortController>();
   /** Settles when the last line that was entered in the terminal has its answer; the next one waits for it. */
   private lastLine: Promise<void> = Promise.resolve();
   private asked = 0;
@@ -79,7 +80,7 @@ export class OwnApps implements ReactiveController {
   }
 
   hostDisconnected(): void {
-    this.stopping.abort();
+    for (const each of this.stopping.values()) each.abort();
   }
 
   async begin(): Promise<void> {
@@ -101,8 +102,8 @@ export class OwnApps implements ReactiveController {
     return (own === "terminal" || own === "file") && this.drafts.has(path);
   }
 
-  stop(): void {
-    this.stopping.abort();
+  stop(app: App): void {
+    if (this.isWriting(app)) this.stopping.get(app.path ?? "")?.abort();
   }
 
   /** The screen of an app when it opens. */
@@ -272,7 +273,10 @@ export class OwnApps implements ReactiveController {
     try {
       said = await this.answer("", card, line, told);
     } catch (error) {
-      said = this.stopping.signal.aborted ? "Stopped." : `No answer: ${(error as Error).message}.`;
+      said =
+        this.stopping.get("")?.signal.aborted === true
+          ? "Stopped."
+          : `No answer: ${(error as Error).message}.`;
     }
     this.setTurns(withTurn(before, { line, said, by: card.id }));
     announce(said);
@@ -280,7 +284,8 @@ export class OwnApps implements ReactiveController {
 
   /** What a model answers, which is shown while it is written. */
   private async answer(path: string, card: ModelCard, prompt: string, turns: Message[]): Promise<string> {
-    this.stopping = new AbortController();
+    const stop = new AbortController();
+    this.stopping.set(path, stop);
     const show = (text: string | null) => {
       const others = [...this.drafts].filter(([each]) => each !== path);
       this.drafts = new Map(text === null ? others : [...others, [path, text]]);
@@ -291,7 +296,7 @@ export class OwnApps implements ReactiveController {
       return await prose(api, card, prompt, {
         turns,
         seed: this.asked++,
-        signal: this.stopping.signal,
+        signal: stop.signal,
         onView: (view: CanvasView) => show(textOf(view)),
       });
     } finally {

@@ -128,7 +128,7 @@ export class ScrubberElement extends LitElement {
         >${this.count === 0 ? "no steps" : `step ${this.at + 1} of ${this.count}`}</output
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
-        ${SPEEDS.map((speed) => html`<option value=${speed} ?selected=${speed === this.speed}>${speed}/s</option>`)}
+        ${SPEEDS.map((speed) => html`<option value=${speed} .selected=${speed === this.speed}>${speed}/s</option>`)}
       </select>
     </div>`;
   }

@@ -158,7 +158,7 @@ export class Writing implements ReactiveController {
               ?disabled=${this.isBusy}
               @change=${(event: Event) => choose((event.target as HTMLSelectElement).value)}
             >
-              ${ids.map((id) => html`<option ?selected=${id === now}>${id}</option>`)}
+              ${ids.map((id) => html`<option .selected=${id === now}>${id}</option>`)}
             </select></label
           >`;
     return html`${select(

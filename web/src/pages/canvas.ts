@@ -319,7 +319,7 @@ export class CanvasPage extends LitElement {
                 [this.options, this.turns] = [{}, []];
               }}
             >
-              ${this.cards.map(({ id }) => html`<option value=${id} ?selected=${id === this.model}>${id}</option>`)}
+              ${this.cards.map(({ id }) => html`<option value=${id} .selected=${id === this.model}>${id}</option>`)}
             </select></label
           >
           ${

@@ -160,6 +160,7 @@ export class DesktopPage extends LitElement implements Host {
   private async ask(id: number, sentence: string): Promise<void> {
     const win = this.find(id);
     if (win === undefined || win.isWriting || sentence.trim() === "") return;
+    if (this.own.isWriting(win.app)) return;
     if (win.app.own === "file") {
       await this.own.write(win.app.path ?? "", sentence);
       return;
@@ -318,7 +319,7 @@ export class DesktopPage extends LitElement implements Host {
     const isWriting = win.isWriting || this.own.isWriting(win.app);
     const stop = () => {
       this.stopping.get(win.id)?.abort();
-      this.own.stop();
+      this.own.stop(win.app);
     };
     return html`<form
       @submit=${(event: SubmitEvent) => this.onSentence(event, (said) => void this.ask(win.id, said))}

@@ -312,7 +312,7 @@ export class EditorPage extends LitElement implements SessionHost {
         ${
           (this.models?.length ?? 0) > 1
             ? html`<select aria-label="Model" ?disabled=${isRunning} @change=${this.onModel}>
-                ${this.models?.map(({ id }) => html`<option ?selected=${id === this.model}>${id}</option>`)}
+                ${this.models?.map(({ id }) => html`<option .selected=${id === this.model}>${id}</option>`)}
               </select>`
             : nothing
         }

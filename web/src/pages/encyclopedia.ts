@@ -250,10 +250,10 @@ export class EncyclopediaPage extends TopicPage<Article> {
             aria-label="Where to change it"
             @change=${(event: Event) => (this.where = (event.target as HTMLSelectElement).value)}
           >
-            <option value=${WHOLE_PAGE} ?selected=${this.where === WHOLE_PAGE}>${WHOLE_PAGE}</option>
+            <option value=${WHOLE_PAGE} .selected=${this.where === WHOLE_PAGE}>${WHOLE_PAGE}</option>
             ${article.sections.map(
               ({ id, heading }) =>
-                html`<option value=${id} ?selected=${this.where === String(id)}>${heading}</option>`,
+                html`<option value=${id} .selected=${this.where === String(id)}>${heading}</option>`,
             )}
           </select></label
         >

@@ -290,8 +290,8 @@ export class RacePage extends LitElement {
               remember("race.together", this.together);
             }}
           >
-            <option value="each" ?selected=${!this.together}>one after the other</option>
-            <option value="together" ?selected=${this.together}>all at once</option>
+            <option value="each" .selected=${!this.together}>one after the other</option>
+            <option value="together" .selected=${this.together}>all at once</option>
           </select>
         </label>
       </div>
@@ -355,7 +355,7 @@ export class RacePage extends LitElement {
           (card) =>
             html`<option
               value=${card.id}
-              ?selected=${card.id === id}
+              .selected=${card.id === id}
               ?disabled=${card.id !== id && this.chosen.includes(card.id)}
             >
               ${card.id}
@@ -378,7 +378,7 @@ export class RacePage extends LitElement {
         >
           ${SPEEDS.map(
             (speed) =>
-              html`<option value=${speed} ?selected=${speed === this.speed}>
+              html`<option value=${speed} .selected=${speed === this.speed}>
                 ${speed === 1 ? "as it was" : `1/${1 / speed}`}
               </option>`,
           )}

@@ -235,7 +235,7 @@ export class StructurePage extends LitElement {
               >Model
               <select @change=${(event: Event) => (this.model = (event.target as HTMLSelectElement).value)}>
                 ${(this.cards ?? []).map(
-                  ({ id }) => html`<option value=${id} ?selected=${id === this.model}>${id}</option>`,
+                  ({ id }) => html`<option value=${id} .selected=${id === this.model}>${id}</option>`,
                 )}
               </select></label
             >

@@ -192,7 +192,7 @@ export class TabPage extends LitElement {
           <select ?disabled=${this.isRunning} @change=${(event: Event) => this.choose(event)}>
             ${this.offered.map(
               ({ name, bytes }) =>
-                html`<option value=${name} ?selected=${name === this.model}>
+                html`<option value=${name} .selected=${name === this.model}>
                   ${name} (${(bytes / 1e6).toFixed(0)} MB)
                 </option>`,
             )}

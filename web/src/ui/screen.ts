@@ -281,7 +281,7 @@ export class ScreenElement extends LitElement {
         ${options.map((option) =>
           value === undefined
             ? html`<option>${option}</option>`
-            : html`<option ?selected=${option === value}>${option}</option>`,
+            : html`<option .selected=${option === value}>${option}</option>`,
         )}
       </select></label
     >`;

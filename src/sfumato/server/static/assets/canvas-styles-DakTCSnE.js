@@ -1,7 +1,7 @@
-import{e as g,i as m,n as p,g as f,A as b,d as o,w as v,r as $,s as w,q as x}from"./index-w1r07zwS.js";import{C as _}from"./canvas-BSz9fMoZ.js";import{t as P}from"./canvas-BqwZnn-S.js";import{l as O,p as S}from"./take-CQ2PI15A.js";var E=Object.defineProperty,C=Object.getOwnPropertyDescriptor,y=(e,s,a,r)=>{for(var t=r>1?void 0:r?C(s,a):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(r?n(s,a,t):n(t))||t);return r&&t&&E(s,a,t),t};const j={confidence:["sure","unsure"],entropy:["one option","many options"],age:["old","new"],revisions:["never revised","often revised"]};let d=class extends f{constructor(){super(...arguments),this.value="confidence"}choose(e){const s=e.target.value;this.dispatchEvent(new CustomEvent("sf-colouring",{detail:s,bubbles:!0,composed:!0}))}render(){const e=j[this.value];return o`<label class="inline"
+import{e as g,i as m,n as p,g as f,A as b,d as o,w as v,r as $,s as w,q as x}from"./index-wxQ5dZxb.js";import{C as _}from"./canvas-DZuL5qzh.js";import{t as P}from"./canvas-BqwZnn-S.js";import{l as O,p as S}from"./take-CQ2PI15A.js";var E=Object.defineProperty,C=Object.getOwnPropertyDescriptor,y=(e,s,a,r)=>{for(var t=r>1?void 0:r?C(s,a):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(r?n(s,a,t):n(t))||t);return r&&t&&E(s,a,t),t};const j={confidence:["sure","unsure"],entropy:["one option","many options"],age:["old","new"],revisions:["never revised","often revised"]};let d=class extends f{constructor(){super(...arguments),this.value="confidence"}choose(e){const s=e.target.value;this.dispatchEvent(new CustomEvent("sf-colouring",{detail:s,bubbles:!0,composed:!0}))}render(){const e=j[this.value];return o`<label class="inline"
         >Colour by
         <select @change=${this.choose}>
-          ${_.map(s=>o`<option ?selected=${s===this.value}>${s}</option>`)}
+          ${_.map(s=>o`<option .selected=${s===this.value}>${s}</option>`)}
         </select></label
       >
       ${e===void 0?b:o`<span class="figures"><span>${e[0]}</span><i></i><span>${e[1]}</span></span>`}`}};d.styles=[g,m`
@@ -53,7 +53,7 @@ import{e as g,i as m,n as p,g as f,A as b,d as o,w as v,r as $,s as w,q as x}fro
         >${this.count===0?"no steps":`step ${this.at+1} of ${this.count}`}</output
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
-        ${I.map(a=>o`<option value=${a} ?selected=${a===this.speed}>${a}/s</option>`)}
+        ${I.map(a=>o`<option value=${a} .selected=${a===this.speed}>${a}/s</option>`)}
       </select>
     </div>`}};c.styles=[g,m`
       .row {

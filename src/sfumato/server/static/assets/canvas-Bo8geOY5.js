@@ -1,4 +1,4 @@
-import{e as C,i as I,n as $,g as M,d as a,A as p,w as A,s as S,t as k,u as D,c as j,q as _,b as O,h as B,r as c}from"./index-w1r07zwS.js";import{p as K}from"./canvas-styles-iZZG2h5M.js";import{h as H,t as x}from"./canvas-BqwZnn-S.js";import{s as U}from"./files-CTAAkA73.js";import{n as N,g as W,l as v,s as R,d as X,c as T,o as Y,a as z,r as G,t as Q}from"./take-CQ2PI15A.js";import"./canvas-BSz9fMoZ.js";import"./offsets-EgNy2a1f.js";var V=Object.defineProperty,Z=Object.getOwnPropertyDescriptor,P=(t,s,n,e)=>{for(var i=e>1?void 0:e?Z(s,n):s,o=t.length-1,r;o>=0;o--)(r=t[o])&&(i=(e?r(s,n,i):r(i))||i);return e&&i&&V(s,n,i),i};const tt=[{name:"steps",label:"Max. steps",step:1,own:({sfumato:t})=>t.steps},{name:"canvas_length",label:"Canvas length",step:1,own:({sfumato:t})=>t.canvas_length},{name:"max_tokens",label:"Max. tokens",step:1,own:({sfumato:t})=>t.max_tokens},{name:"temperature",label:"Temperature",step:.1}];let y=class extends M{constructor(){super(...arguments),this.card=null,this.options={}}set(t,s){const n=Object.entries(this.options).filter(([i])=>i!==t),e=Object.fromEntries(s===void 0?n:[...n,[t,s]]);this.dispatchEvent(new CustomEvent("sf-options",{detail:e,bubbles:!0,composed:!0}))}render(){const{card:t}=this;if(t===null)return a``;const{sampler:s,samplers:n,limits:e}=t.sfumato;return a`<div class="fields">
+import{e as C,i as I,n as $,g as M,d as a,A as p,w as A,s as S,t as k,u as D,c as j,q as _,b as O,h as B,r as c}from"./index-wxQ5dZxb.js";import{p as K}from"./canvas-styles-DakTCSnE.js";import{h as H,t as x}from"./canvas-BqwZnn-S.js";import{s as U}from"./files-CTAAkA73.js";import{n as N,g as W,l as v,s as R,d as X,c as T,o as Y,a as z,r as G,t as Q}from"./take-CQ2PI15A.js";import"./canvas-DZuL5qzh.js";import"./offsets-EgNy2a1f.js";var V=Object.defineProperty,Z=Object.getOwnPropertyDescriptor,P=(t,s,n,e)=>{for(var i=e>1?void 0:e?Z(s,n):s,o=t.length-1,r;o>=0;o--)(r=t[o])&&(i=(e?r(s,n,i):r(i))||i);return e&&i&&V(s,n,i),i};const tt=[{name:"steps",label:"Max. steps",step:1,own:({sfumato:t})=>t.steps},{name:"canvas_length",label:"Canvas length",step:1,own:({sfumato:t})=>t.canvas_length},{name:"max_tokens",label:"Max. tokens",step:1,own:({sfumato:t})=>t.max_tokens},{name:"temperature",label:"Temperature",step:.1}];let y=class extends M{constructor(){super(...arguments),this.card=null,this.options={}}set(t,s){const n=Object.entries(this.options).filter(([i])=>i!==t),e=Object.fromEntries(s===void 0?n:[...n,[t,s]]);this.dispatchEvent(new CustomEvent("sf-options",{detail:e,bubbles:!0,composed:!0}))}render(){const{card:t}=this;if(t===null)return a``;const{sampler:s,samplers:n,limits:e}=t.sfumato;return a`<div class="fields">
       ${tt.map(({name:i,label:o,step:r,own:m})=>{const[u,f]=e[i]??[];return a`<label title=${u===void 0||f===void 0?p:`${u} to ${f}`}
           >${o}
           <input
@@ -16,10 +16,10 @@ import{e as C,i as I,n as $,g as M,d as a,A as p,w as A,s as S,t as k,u as D,c a
         <select
           @change=${i=>{const{value:o}=i.target;this.set("sampler",o===""?void 0:o)}}
         >
-          <option value="" ?selected=${this.options.sampler===void 0}>
+          <option value="" .selected=${this.options.sampler===void 0}>
             ${s===null?"default":`default (${s})`}
           </option>
-          ${n.map(i=>a`<option value=${i} ?selected=${i===this.options.sampler}>${i}</option>`)}
+          ${n.map(i=>a`<option value=${i} .selected=${i===this.options.sampler}>${i}</option>`)}
         </select></label
       >
     </div>`}};y.styles=[C,I`
@@ -148,7 +148,7 @@ import{e as C,i as I,n as $,g as M,d as a,A as p,w as A,s as S,t as k,u as D,c a
             <select
               @change=${e=>{this.model=e.target.value,_("canvas.model",this.model),this.prompt=this.card?.sfumato.kinds[0]?.example??this.prompt,[this.options,this.turns]=[{},[]]}}
             >
-              ${this.cards.map(({id:e})=>a`<option value=${e} ?selected=${e===this.model}>${e}</option>`)}
+              ${this.cards.map(({id:e})=>a`<option value=${e} .selected=${e===this.model}>${e}</option>`)}
             </select></label
           >
           ${t.length===0?p:a`<label class="model"
