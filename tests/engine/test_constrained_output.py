@@ -240,9 +240,9 @@ def test_invalid_constraints_and_pins_are_refused(
 
 def test_constraints_on_infill_and_edit_are_refused(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
-    with pytest.raises(RequestError, match="regex is not for gaps and edits"):
+    with pytest.raises(RequestError, match="regex is given for a gap or an edit"):
         model.infill("a", "b", regex="c")
-    with pytest.raises(RequestError, match="seed_text is not for gaps and edits"):
+    with pytest.raises(RequestError, match="seed_text is given for a gap or an edit"):
         model.edit("abc", seed_text="c")
     with pytest.raises(RequestError, match=r"spans has 0; allowed: a list of \(start, end\)"):
         model.edit("abc", spans=(0, 1))

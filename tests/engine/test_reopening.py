@@ -190,5 +190,5 @@ def test_invalid_revisit_options_are_refused(
     model = make_model(specs["uniform"])
     with pytest.raises(RequestError, match=message):
         model.request("x", **settings)
-    with pytest.raises(RequestError, match="revisit is not for gaps and edits"):
+    with pytest.raises(RequestError, match="revisit is given for a gap or an edit"):
         model.infill("a", "b", revisit=1)
