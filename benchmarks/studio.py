@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 _PROBE = Path(__file__).with_suffix(".js")
-_TODO, _DESKTOP = "sfumato.todo.page", "sfumato.desktop"
+_TODO, _DESKTOP = "sfumato.todo.steps", "sfumato.desktop"
 _LIMIT_MS = 120_000
 Launch = Callable[..., AbstractContextManager["Browser"]]
 _TYPED = ("sort by name", "dark mode", "delete the second", "add bread", "tick off the first one", "Otto", "12", "?!")
@@ -151,9 +151,16 @@ def _say(page: Page, sentence: str) -> dict[str, Any]:
 
 def _load(page: Page, text: str) -> None:
     """Show a tree on the page."""
-    page.evaluate("([name, value]) => localStorage.setItem(name, JSON.stringify(value))", [_TODO, text])
+    steps = {"all": [{"page": text, "said": "", "ms": None}], "at": 0}
+    page.evaluate("([name, value]) => localStorage.setItem(name, JSON.stringify(value))", [_TODO, steps])
     page.reload()
     page.locator("sf-screen").wait_for()
+
+
+def _shown(page: Page) -> str:
+    """The tree on the page; empty if there is none."""
+    steps = stored(page, _TODO) or {"all": [], "at": -1}
+    return str(steps["all"][steps["at"]]["page"]) if steps["all"] else ""
 
 
 def _lines(page: Component) -> dict[str, str]:
@@ -179,7 +186,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
         item = _first_screen(draw, domain)
         outcome = _say(page, item.prompt.removeprefix("screen: "))
         first_times.append(outcome["ms"])
-        made = stored(page, _TODO) or ""
+        made = _shown(page)
         try:
             text = to_text(parse(made), ids=False) if made else ""
         except RequestError:
@@ -191,7 +198,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
             found.wrong.append({"said": item.prompt, "meant": item.response, "shown": text or outcome["message"]})
             _load(page, to_text(parse(item.response)))
         for _ in range(commands):
-            before = parse(stored(page, _TODO))
+            before = parse(_shown(page))
             command = draw_command_about(before, domain, draw, unseen_wording=True)
             sentence, meant = plain(command.sentence), execute(before, command.program)
             outcome = _say(page, sentence)
@@ -199,7 +206,7 @@ def todo(browser: Browser, url: str, sessions: int, commands: int, seed: int) ->
             times.append(outcome["ms"])
             found.redrawn += len(outcome["redrawn"])
             try:
-                now = parse(stored(page, _TODO))
+                now = parse(_shown(page))
             except RequestError:
                 _load(page, to_text(meant))
                 continue
@@ -370,7 +377,7 @@ def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voi
             heard = answer.value.json().get("text", "")
             outcome = page.evaluate("limit => probe.settle(limit)", _LIMIT_MS)
             times.append(outcome["ms"])
-            now = to_text(parse(stored(page, _TODO)), ids=False)
+            now = to_text(parse(_shown(page)), ids=False)
             found.heard += _words(heard) == _words(sentence)
             found.right += now == meant
             if now != meant:
@@ -379,7 +386,7 @@ def voice(url: str, launch: Launch, commands: int, seed: int, voice: str) -> Voi
                 )
             _load(page, to_text(before))
             _say(page, sentence)
-            found.right_when_typed += to_text(parse(stored(page, _TODO)), ids=False) == meant
+            found.right_when_typed += to_text(parse(_shown(page)), ids=False) == meant
     found.median_ms, _ = _percentiles(times)
     return found
 
