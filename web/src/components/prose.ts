@@ -36,6 +36,8 @@ export class ProseElement extends LitElement {
   /** Whether a model can write it. */
   @property({ type: Boolean }) able = false;
   @state() private isByHand = false;
+  /** The text as it was when a person began to edit it; a model's does not replace what is typed. */
+  private opened = "";
   @query("textarea") private field!: HTMLTextAreaElement | null;
 
   static override styles = [
@@ -79,7 +81,7 @@ export class ProseElement extends LitElement {
   ];
 
   private open(): void {
-    this.isByHand = true;
+    [this.isByHand, this.opened] = [true, this.text];
     void this.updateComplete.then(() => this.field?.focus());
   }
 
@@ -102,8 +104,8 @@ export class ProseElement extends LitElement {
   }
 
   override render() {
-    if (this.draft !== undefined) return this.forming(this.draft);
     if (this.isByHand) return this.form();
+    if (this.draft !== undefined) return this.forming(this.draft);
     return html`${this.text === "" ? this.missing() : html`<p class="text">${this.linked()}</p>`}
       <div class="row tools">
         <span class="by">${this.by === "" ? nothing : `Written by ${this.by}`}</span>
@@ -153,7 +155,7 @@ export class ProseElement extends LitElement {
     return html`<textarea
         rows="5"
         aria-label=${this.name}
-        .value=${this.text}
+        .value=${this.opened}
         @keydown=${(event: KeyboardEvent) => this.onKey(event)}
       ></textarea>
       <div class="row tools">

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-wxQ5dZxb.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-CBR_56yC.js";/**
+import{E as n,A as s}from"./index-BNGZGDNg.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-BkyjetlD.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
