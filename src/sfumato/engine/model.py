@@ -21,11 +21,11 @@ from sfumato.engine.prompts import Prompt, encode_prompt, start_from
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start, results_of
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
-from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list, unknown
+from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers
-from sfumato.sampling.samplers.base import samplers
+from sfumato.sampling.samplers.base import registered_sampler
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
@@ -68,9 +68,7 @@ class TextModel:
         try:
             known = setting_names()
             settings = {key: value for key, value in self.generation.items() if key in known}
-            if (sampler := settings.get("name", "entropy")) not in samplers():
-                # Code that a checkpoint names is not imported.
-                raise RequestError(unknown("sampler", str(sampler), tuple(samplers())))
+            registered_sampler(str(settings.get("name", "entropy")))
             self.sampler_defaults = SamplerConfig.of(settings)
             self.sampler_defaults.check(process)
             check_number("max_tokens", self.max_tokens, 1, MAX_POSITIONS, whole=True)

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from sfumato.data.kinds import visible_turns
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, SamplerOptions
-from sfumato.errors import RequestError, unknown
-from sfumato.sampling.samplers.base import samplers
+from sfumato.errors import RequestError
+from sfumato.sampling.samplers.base import registered_sampler
 
 MAX_SPANS = 4096
 """Maximum spans, pins or replacements per request."""
@@ -183,9 +183,8 @@ class Diffusion(Body):
 
     def to_options(self) -> GenerateOptions:
         """The engine's options."""
-        # No class that a request names is imported.
-        if self.sampler is not None and self.sampler not in samplers():
-            raise RequestError(unknown("sampler", self.sampler, tuple(samplers())))
+        if self.sampler is not None:
+            registered_sampler(self.sampler)
         given = self.model_dump(include=set(Diffusion.model_fields), exclude_none=True)
         settings = given.pop("settings", {})
         # These have fields of their own.

@@ -166,10 +166,11 @@ function wordsOf(line: string): string[] {
 export function run(system: System, line: string, context: Context): Ran {
   const [name = "", ...given] = wordsOf(line);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined && ELSEWHERE.has(name)) {
-    return { system, said: `There is no command ${name}; help lists them.` };
+  if (command === undefined) {
+    return ELSEWHERE.has(name)
+      ? { system, said: `There is no command ${name}; help lists them.` }
+      : { system, said: "", isForModel: true };
   }
-  if (command === undefined) return { system, said: "", isForModel: true };
   try {
     const write = /^echo\s+(.*?)\s*(>>?)\s*(\S.*)$/s.exec(line.trim());
     if (write === null) return { system, said: "", ...command.run(system, given, context) };

@@ -130,9 +130,11 @@ export class CanvasPage extends LitElement {
   private async follow(index: number, request: CanvasRequest, signal: AbortSignal): Promise<void> {
     const begun = this.takes[index];
     if (begun === undefined) return;
+    let shown = begun;
     for await (const take of goOn(api, begun, request, signal)) {
-      if (signal !== this.stopping.signal) return;
-      this.takes = this.takes.map((each, i) => (i === index ? take : each));
+      // Another run, or a trace that was opened, may have its place by now.
+      if (this.takes[index] !== shown) return;
+      this.takes = this.takes.with(index, (shown = take));
       if (take.status === "done" && !this.isRunning) this.replay();
       if (take.status === "done") announce(`Seed ${take.seed}: ${textOf(latest(take))}`);
       else if (take.status === "failed") announce(take.error ?? "");

@@ -155,9 +155,10 @@ export class TodoPage extends LitElement {
   private move(by: number): void {
     const before = this.steps.at;
     this.steps = go(this.steps, by);
-    if (this.steps.at !== before) this.keep();
-    if (this.steps.at !== before) announce(by < 0 ? "Undone." : "Done again.");
-    else if (by !== 0) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
+    if (this.steps.at !== before) {
+      this.keep();
+      announce(by < 0 ? "Undone." : "Done again.");
+    } else if (by !== 0) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
   }
 
   private keep(): void {

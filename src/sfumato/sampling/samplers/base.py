@@ -237,17 +237,26 @@ def samplers() -> Mapping[str, type[Sampler]]:
     return _REGISTRY
 
 
+def registered_sampler(name: str) -> type[Sampler]:
+    """Find a sampler by its name, for names from requests and files, which nothing is imported for.
+
+    Raises:
+        RequestError: if there is none.
+    """
+    if name not in _REGISTRY:
+        raise RequestError(unknown("sampler", name, tuple(_REGISTRY)))
+    return _REGISTRY[name]
+
+
 def find_sampler(name: str) -> type[Sampler]:
-    """Find a sampler by its name, or by "package.module:Class".
+    """Find a sampler by its name, or by "package.module:Class", which is imported.
 
     Raises:
         RequestError: if there is none, or the class is not a sampler.
     """
-    if name in _REGISTRY:
-        return _REGISTRY[name]
     module, colon, attribute = name.partition(":")
-    if not colon:
-        raise RequestError(unknown("sampler", name, tuple(_REGISTRY)))
+    if not colon or name in _REGISTRY:
+        return registered_sampler(name)
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
