@@ -12,13 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sfumato.api import load, outline
+from sfumato.api import DTYPES, load, outline
+from sfumato.checkpoints.load import preparation_of
+from sfumato.checkpoints.registry import find_model, open_checkpoint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.editing import merge_results
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Event, Finished, Request, Result
 from sfumato.errors import ConfigError, RequestError, SfumatoError, unknown
+from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
 
@@ -213,21 +216,40 @@ class Host:
         return name in self.loaded and not self.loaded[name].answering.failed
 
     async def _load(self, name: str) -> HostedModel:
+        await self._make_room(name, self._expected_bytes(name))
         model = await _run_aside(lambda: load(self.names[name], **self._settings))
         hosted = HostedModel(name, model, Engine(model, self._config))
-        while self.loaded and hosted.size_bytes + self.size_bytes > self._memory_bytes:
+        try:
+            await self._make_room(name, hosted.size_bytes)
+            await hosted.start()
+        except BaseException:
+            await hosted.close()
+            raise
+        return hosted
+
+    def _expected_bytes(self, name: str) -> int:
+        """Bytes of a model's weights, roughly: what is not quantized, and scales, are counted as the rest."""
+        if (quantize := self._settings.get("quantize")) is not None:
+            bits = QUANTIZATIONS[quantize].bits
+        elif (prepared := preparation_of(open_checkpoint(find_model(self.names[name])))) is not None:
+            bits = prepared.quantization.bits
+        else:
+            bits = 8 * DTYPES[self._settings.get("dtype", "float32")].itemsize
+        return self.outlines[name].decoder.num_parameters * bits // 8
+
+    async def _make_room(self, name: str, num_bytes: int) -> None:
+        """Unload idle models, the least recently used first.
+
+        Raises:
+            ApiError: if those that are answering leave too little.
+        """
+        while self.loaded and num_bytes + self.size_bytes > self._memory_bytes:
             idle = [other for other in self.loaded.values() if not other.num_users]
             if not idle:
                 message = f"{name} needs the memory of models that are answering; try again when they are done"
                 raise ApiError(503, message, code="no_memory", headers={"Retry-After": "10"})
             oldest = min(idle, key=lambda other: other.used_at)
             await self.loaded.pop(oldest.name).close()
-        try:
-            await hosted.start()
-        except BaseException:
-            await hosted.close()
-            raise
-        return hosted
 
     @property
     def size_bytes(self) -> int:
