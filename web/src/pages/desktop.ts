@@ -287,9 +287,10 @@ export class DesktopPage extends LitElement implements Host {
     this.open({ name: words.charAt(0).toUpperCase() + words.slice(1), sentence });
   }
 
-  /** Calls with what a form says, and empties it. */
-  private onSentence(event: SubmitEvent, use: (said: string) => void): void {
+  /** Calls with what a form says, and empties it; while its window is being written, the sentence stays there. */
+  private onSentence(event: SubmitEvent, use: (said: string) => void, isWriting = false): void {
     event.preventDefault();
+    if (isWriting) return;
     const form = event.target as HTMLFormElement;
     const said = new FormData(form).get("said");
     form.reset();
@@ -322,7 +323,7 @@ export class DesktopPage extends LitElement implements Host {
       this.own.stop(win.app);
     };
     return html`<form
-      @submit=${(event: SubmitEvent) => this.onSentence(event, (said) => void this.ask(win.id, said))}
+      @submit=${(event: SubmitEvent) => this.onSentence(event, (said) => void this.ask(win.id, said), isWriting)}
     >
       <input
         name="said"

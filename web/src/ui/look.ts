@@ -28,11 +28,6 @@ const parts = css`
   }
   .slot {
     min-width: 0;
-    opacity: calc(0.3 + 0.7 * var(--certainty, 1));
-    filter: blur(calc((1 - var(--certainty, 1)) * 2px));
-  }
-  .slot:not([style*="certainty"]) {
-    filter: none;
   }
   .changed {
     animation: changed calc(var(--motion) * 900ms) ease-out;

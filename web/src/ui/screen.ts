@@ -44,11 +44,7 @@ const ARIA_SORT = { up: "ascending", down: "descending" } as const;
 @customElement("sf-screen")
 export class ScreenElement extends LitElement {
   @property({ attribute: false }) page: Component | null = null;
-  /** Addresses of images, by slot. */
-  @property({ attribute: false }) images: Readonly<Record<string, string>> = {};
   @property({ attribute: false }) bound: Readonly<Record<string, Bound>> = {};
-  /** How settled slots are that are still being written, from 0 to 1; those that are not in it are. */
-  @property({ attribute: false }) certainty: ReadonlyMap<string, number> = new Map();
   /** Whether it is still being written; then it cannot be used. */
   @property({ type: Boolean }) draft = false;
   private changed: ReadonlySet<string> = new Set();
@@ -83,10 +79,7 @@ export class ScreenElement extends LitElement {
     return repeat(
       shown,
       (child) => child.id,
-      (child) =>
-        html`<div class=${this.classes(child)} style=${this.haze(child)} data-slot=${child.id}>
-          ${this.body(child)}
-        </div>`,
+      (child) => html`<div class=${this.classes(child)} data-slot=${child.id}>${this.body(child)}</div>`,
     );
   }
 
@@ -99,11 +92,6 @@ export class ScreenElement extends LitElement {
       ...(color === undefined ? [] : ["coloured", `c-${color}`]),
       ...(this.changed.has(of.id) ? ["changed"] : []),
     ].join(" ");
-  }
-
-  private haze({ id }: Component): string {
-    const certainty = this.certainty.get(id);
-    return certainty === undefined || certainty > 0.97 ? "" : `--certainty: ${certainty.toFixed(2)}`;
   }
 
   private body(of: Component): unknown {
@@ -170,7 +158,6 @@ export class ScreenElement extends LitElement {
       (child) =>
         html`<li
           class=${this.classes(child)}
-          style=${this.haze(child)}
           data-slot=${child.id}
           @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, child.id)}
         >
@@ -258,7 +245,7 @@ export class ScreenElement extends LitElement {
               autocomplete="off"
               ?required=${get(of, "required") !== undefined}
               ?disabled=${get(of, "disabled") !== undefined}
-              .value=${value === undefined ? nothing : live(value)}
+              .value=${value ?? nothing}
               @change=${onInput}
               @keydown=${onKey}
             />`
@@ -311,7 +298,6 @@ export class ScreenElement extends LitElement {
       (record) =>
         html`<tr
           class=${this.classes(record)}
-          style=${this.haze(record)}
           data-slot=${record.id}
           @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, record.id)}
         >
@@ -386,8 +372,6 @@ export class ScreenElement extends LitElement {
   }
 
   private image(of: Component) {
-    const address = this.images[of.id];
-    if (address !== undefined) return html`<img src=${address} alt=${of.text} />`;
     return html`<div class="picture" role="img" aria-label="Place of a picture: ${of.text}">
       <span aria-hidden="true">${of.text}</span>
     </div>`;
