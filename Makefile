@@ -150,7 +150,8 @@ train-tiny: .venv/.ready
 	cp runs/tiny-plain/checkpoint/* src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
-# 1.4 GB of packages and corpora, then an hour on one core; the quantized result becomes the embedded model.
+# 1.4 GB of packages and corpora, then 75 minutes on one core (the embedded model has had four hours, in three runs; see its card);
+# the quantized result becomes the embedded model.
 train-mend: .venv/.ready
 	$(BIN)/python recipes/mend_data.py runs/code
 	$(BIN)/sfumato train recipes/mend.toml $(call resumed,mend)
