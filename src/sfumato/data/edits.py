@@ -358,6 +358,12 @@ def _excess_mark(draft: _Draft) -> bool:
     return draft.add(index, [doubled])
 
 
+def _other_bracket(draft: _Draft) -> bool:
+    index = draft.position(lambda text: text in OPENING or text in CLOSING)
+    alike = OPENING if draft.clean[index] in OPENING else CLOSING
+    return draft.change(index, draft.rng.choice(sorted(alike)))
+
+
 def _other_level(draft: _Draft) -> bool:
     """Changes the indentation of a line, sometimes with those below it."""
     index = draft.position(is_level)
@@ -412,6 +418,6 @@ _PLAUSIBLE = (
     (0.27, 0.23, 0.13, 0.02, 0.17, 0.1, 0.04, 0.04),
 )
 _STRUCTURAL = (
-    (_missing_mark, _excess_mark, _other_level, _mistyped, _missing_any, _cut_off, _other_of_family),
-    (0.33, 0.18, 0.2, 0.11, 0.1, 0.03, 0.05),
+    (_missing_mark, _excess_mark, _other_bracket, _other_level, _mistyped, _missing_any, _cut_off, _other_of_family),
+    (0.31, 0.17, 0.06, 0.19, 0.11, 0.1, 0.03, 0.03),
 )
