@@ -98,7 +98,7 @@ def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[]
     if kind == "diffusion_gemma":
         from transformers.models.diffusion_gemma import generation_diffusion_gemma as diffusion
 
-        model = transformers.DiffusionGemmaForBlockDiffusion.from_pretrained(directory)
+        model = transformers.DiffusionGemmaForBlockDiffusion.from_pretrained(directory, dtype=torch.float32)
         # Thresholds that are never met, so that every step is taken.
         config = diffusion.DiffusionGemmaGenerationConfig(
             max_new_tokens=work.new_tokens,
@@ -112,7 +112,7 @@ def _transformers(directory: Path, prompt: list[int], work: Work) -> Callable[[]
         )
         settings = {"generation_config": config}
     elif kind in llama.FAMILIES:
-        model = transformers.AutoModelForCausalLM.from_pretrained(directory)
+        model = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
         settings = {"max_new_tokens": work.new_tokens, "min_new_tokens": work.new_tokens, "do_sample": False}
     else:
         raise ConfigError(f"transformers has no model of type {kind!r} to compare with")

@@ -22,6 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import sfumato
 from sfumato.checkpoints.registry import locate
 from sfumato.engine.languages import Languages
@@ -165,10 +167,6 @@ def time_interrupt(make: Callable[[], object], delay_s: float, *, by_work: bool)
         signal.signal(number, previous)
 
 
-def quantile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
-
-
 def reason_of(message: str) -> str:
     """A refusal's message without the names and numbers of its case."""
     for words in (
@@ -208,7 +206,13 @@ def main() -> None:
                     reasons[reason_of(reason)] += 1
                 if worked > LIMIT_S:
                     print(f"  {label}: {worked:.2f} s cpu, {seconds:.2f} s wall; {reason or 'compiled'}")
-            figures = [quantile(wall, 0.5), quantile(wall, 0.99), max(wall), quantile(work, 0.99), max(work)]
+            figures = [
+                float(np.median(wall)),
+                float(np.quantile(wall, 0.99)),
+                max(wall),
+                float(np.quantile(work, 0.99)),
+                max(work),
+            ]
             shown = "".join(f"{figure:>9.3f}" for figure in figures)
             print(f"{name:<11}{setting:<8}{shown}{reasons.total():>9}", flush=True)
             for reason, count in reasons.most_common():
@@ -229,9 +233,9 @@ def main() -> None:
         if latencies:
             print(
                 f"interrupt: {len(latencies)} of {given.interrupts} arrived in time; seconds to the end "
-                f"({unit}): median {quantile(latencies, 0.5):.3f}, max {max(latencies):.3f} (limit {INTERRUPT_LIMIT_S})"
+                f"({unit}): median {np.median(latencies):.3f}, max {max(latencies):.3f} (limit {INTERRUPT_LIMIT_S})"
             )
-            report[f"interrupt {unit}"] = {"median_s": quantile(latencies, 0.5), "max_s": max(latencies)}
+            report[f"interrupt {unit}"] = {"median_s": float(np.median(latencies)), "max_s": max(latencies)}
     print(json.dumps(report))
 
 

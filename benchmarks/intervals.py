@@ -1,4 +1,4 @@
-"""Intervals of shares and of rank correlations."""
+"""Rank correlations and their intervals."""
 
 from __future__ import annotations
 
@@ -7,17 +7,6 @@ from collections.abc import Sequence
 from random import Random
 
 from sfumato.evaluation.statistics import DRAWS
-
-
-def share_interval(right: int, n: int) -> tuple[float, float]:
-    """95% interval of a share, which has a width even if all or none are right.
-
-    Source: Wilson 1927.
-    """
-    z = 1.959964
-    middle, scale = (right + z * z / 2) / (n + z * z), z / (n + z * z)
-    half = scale * math.sqrt(right * (n - right) / n + z * z / 4)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:

@@ -250,6 +250,8 @@ def print_calibration(files: Sequence[File]) -> None:
             said += [(calibration.probability(score), 1.0 - doubts.PRIOR, False) for score in file.intact]
     for low, high in itertools.pairwise([*doubts.PROBABILITIES, 1.0]):
         inside = [each for each in said if low <= each[0] < high]
+        if not inside:
+            continue
         total = sum(weight for _, weight, _ in inside)
         mean = sum(probability * weight for probability, weight, _ in inside) / total
         true = sum(weight for _, weight, is_mistake in inside if is_mistake) / total

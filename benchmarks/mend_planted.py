@@ -28,10 +28,10 @@ from unittest.mock import patch
 
 from typer.testing import CliRunner
 
-from benchmarks.intervals import share_interval
 from sfumato.cli.app import app
 from sfumato.data.code import Corpus
 from sfumato.data.edits import EditNoiseConfig, corrupt
+from sfumato.evaluation.statistics import share_interval
 from sfumato.mend.mender import load_mender, mend_syntax
 from sfumato.mend.parsing import error_line, parse
 from sfumato.mend.proposals import Proposer
@@ -146,6 +146,9 @@ def run_syntax(items: Iterable[tuple[list[str] | None, str]], proposer: Proposer
                 messages.setdefault(re.sub(r" on line \d+|'[^']+'", "", error.msg), []).append(is_near)
         lines = zip(broken.split("\n"), (to_source(clean) if clean else mended).split("\n"), strict=False)
         located += error_line(broken) in {number for number, (one, other) in enumerate(lines, 1) if one != other}
+    if not tried:
+        print("no function was broken: nothing to repair")
+        return
     print(f"{tried} functions that do not parse; Python names a changed line in {share(located, tried)}")
     for name in parsed:
         line = f"{name}: {parsed[name] / tried:.1%} parse, {share(few[name], tried)} with at most {MAX_CHANGED} changed"

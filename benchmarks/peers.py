@@ -113,10 +113,14 @@ def main() -> None:
     parser.add_argument("--canvas", type=int, default=64)
     parser.add_argument("--prefix", type=int, default=32)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--turns", type=int, default=TURNS, help="number of turns, of 8 steps each")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
     options = parser.parse_args()
+    if all(system.startswith("sfumato") for system in options.systems) or not 1 <= options.turns <= TURNS:
+        parser.error(f"allowed: turns from 1 to {TURNS}, and a system besides sfumato's")
     shape, context = (options.canvas, options.prefix), multiprocessing.get_context("spawn")
     workers: dict[str, Connection] = {}
-    for system in SYSTEMS:
+    for system in options.systems:
         if system == "openvino" and importlib.util.find_spec("openvino") is None:
             print("openvino is not installed; left out")
             continue
@@ -126,7 +130,7 @@ def main() -> None:
         theirs.close()
         workers[system].recv()
     times: dict[str, list[float]] = {system: [] for system in workers}
-    for _ in range(TURNS):
+    for _ in range(options.turns):
         for system, connection in workers.items():
             connection.send(STEPS)
             times[system] += connection.recv()

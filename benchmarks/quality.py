@@ -140,7 +140,6 @@ def _first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
 
 
 @torch.inference_mode()
-@torch.inference_mode()
 def _predict(model: TextModel, tokens_N: Tensor) -> tuple[float, Tensor]:
     """Mean cross-entropy of all tokens but the first, and the most probable token at each position."""
     total, best = 0.0, []

@@ -45,9 +45,9 @@ def step_share(bench_model: BenchModel, length: int, prefix: int, *, repeats: in
     linears = {
         getattr(module, "product", module): module for module in model.modules() if isinstance(module, nn.Linear)
     }.values()
-    inputs = {module.in_features: torch.randn(length, module.in_features) for module in linears}
-    hidden = torch.randn(length, model.embedding_VD.shape[1])
-    probs = torch.rand(1, length, model.embedding_VD.shape[0])
+    vocabulary, width, dtype = *model.embedding_VD.shape, model.embedding_VD.dtype
+    inputs = {module.in_features: torch.randn(length, module.in_features, dtype=dtype) for module in linears}
+    hidden, probs = torch.randn(length, width, dtype=dtype), torch.rand(1, length, vocabulary, dtype=dtype)
 
     @torch.inference_mode()
     def products() -> None:

@@ -209,7 +209,10 @@ def kills(times: int, clients: int = 4) -> Kills:
             rows = json.loads(server.get(f"{CANVAS}/{canvas_id}/revisions"))["data"]
             if [row["rev"] for row in rows] != list(range(1, now["rev"] + 1)) or rows[-1]["text"] != now["text"]:
                 wrong.append(f"{canvas_id}: {now} {rows}")
-            found += sum(told.get((canvas_id, row["rev"])) == row["text"] for row in rows)
+            texts = {(canvas_id, row["rev"]): row["text"] for row in rows}
+            lost = [key for key, text in told.items() if key[0] == canvas_id and texts.get(key) != text]
+            wrong.extend(f"{key} was told, and is lost" for key in lost)
+            found += sum(key[0] == canvas_id for key in told) - len(lost)
         return found
 
     with tempfile.TemporaryDirectory() as directory:

@@ -7,7 +7,6 @@ import os
 import random
 import re
 import shutil
-import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from benchmarks.http_load import Server
@@ -234,8 +234,8 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
     """The median and the 95th percentile; zeros without values."""
     if not times:
         return 0.0, 0.0
-    times = sorted(times)
-    return round(statistics.median(times), 1), round(times[min(len(times) - 1, int(0.95 * len(times)))], 1)
+    median, p95 = np.quantile(times, (0.5, 0.95))
+    return round(float(median), 1), round(float(p95), 1)
 
 
 @dataclass(kw_only=True)

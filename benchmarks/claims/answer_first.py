@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import sfumato
 from benchmarks.claims.asking import Asked
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
 from sfumato.data.tasks import Item, Task, find_task, items
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Result
+from sfumato.evaluation.statistics import share_interval
 from sfumato.evaluation.tasks import first_accepted
 
 if TYPE_CHECKING:

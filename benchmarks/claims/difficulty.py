@@ -69,7 +69,7 @@ def measure(n: int) -> Iterator[Row]:
             "spearman": spearman(levels, asked.steps),
             "spearman_95": list(spearman_interval(levels, asked.steps)),
             "spearman_length": spearman(sizes, asked.steps),
-            "spearman_right": spearman(*of_right),
+            "spearman_right": spearman(*of_right) if right else None,
             "spearman_right_95": list(spearman_interval(*of_right)) if right else None,
             "steps": statistics.fmean(asked.steps),
             "steps_right": statistics.fmean(right) if right else None,

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.claims.panels import COLUMNS, panels
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.suite import read_suite
@@ -46,7 +45,7 @@ def measure(n: int) -> Iterator[Row]:
         for system, seconds in taken.items():
             cell = cells[name, system]
             row: Row = {"task": name, "system": system, "n": len(cell.records), "right": cell.score}
-            row["right_95"] = list(share_interval(round(cell.score * len(cell.records)), len(cell.records)))
+            row["right_95"] = list(cell.interval)
             yield row | {"cpu_s": statistics.median(seconds), "forwards": cell.usage("forward_passes")}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import sfumato
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
+from sfumato.evaluation.statistics import share_interval
 from sfumato.evaluation.tasks import evaluate_gaps
 
 if TYPE_CHECKING:

@@ -5,39 +5,35 @@ Reads reports/noise, and asks nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
+from sfumato.evaluation.report import Report
+from sfumato.evaluation.suite import read_suite
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RESULTS = Path("reports/noise/results.jsonl")
+SUITE, DIRECTORY = Path("recipes/noise.toml"), Path("reports/noise")
 SIZE = (8.0, 3.4)
 _COLORS = ("#d95f0e", "#756bb1", "#31a354", "#a1d99b")
 
 
 def measure(n: int) -> Iterator[Row]:
     """One row per task and system, from the first n items."""
-    if not RESULTS.exists():
-        raise ConfigError(f"{RESULTS} is missing; ask first: sfumato report recipes/noise.toml")
-    answers = [item for item in map(json.loads, RESULTS.read_text("utf-8").splitlines()) if item["index"] < n]
-    for task, system in dict.fromkeys((item["task"], item["system"]) for item in answers):
-        items = [item for item in answers if (item["task"], item["system"]) == (task, system)]
-        right = [bool(item["right"]) for item in items]
-        changed = [
-            (bool(item["first_right"]), bool(item["right"])) for item in items if item["first_right"] is not None
-        ]
+    if not (DIRECTORY / "results.jsonl").exists():
+        raise ConfigError(f"{DIRECTORY} has no results; ask first: sfumato report {SUITE}")
+    for whole in Report(read_suite(SUITE), DIRECTORY).cells():
+        cell = replace(whole, records=[record for record in whole.records if record.index < n])
+        changed = [(each.first_right, bool(each.right)) for each in cell.records if each.first_right is not None]
         yield {
-            **{"task": task, "system": system, "n": len(items), "score": fmean(right)},
-            "score_95": list(share_interval(sum(right), len(right))),
-            **{name: fmean(item["usage"][name] for item in items) for name in ("denoising_steps", "revisions")},
+            **{"task": cell.task, "system": cell.system, "n": len(cell.records), "score": cell.score},
+            "score_95": list(cell.interval),
+            **{name: cell.usage(name) for name in ("denoising_steps", "revisions")},
             **{"right_to_wrong": changed.count((True, False)), "wrong_to_right": changed.count((False, True))},
         }
 

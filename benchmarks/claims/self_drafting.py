@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sfumato
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
 from sfumato.checkpoints.load import Checkpoint
 from sfumato.data.tasks import find_task, items
+from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
+from sfumato.evaluation.statistics import share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,6 +34,9 @@ def measure(n: int) -> Iterator[Row]:
     for name, tasks in TASKS.items():
         model = sfumato.load(name)
         twin = autoregressive(model)
+        for reader in (model, twin):
+            # Nobody is to find a prompt read by the one before.
+            reader.engine = Engine(reader, EngineConfig(reuse_prefixes=False))
         temperature = model.sampler_defaults.temperature_end
         asking: dict[str, tuple[TextModel, dict[str, Any]]] = {
             "canvas": (model, {"draft_steps": 0}),
@@ -45,7 +49,8 @@ def measure(n: int) -> Iterator[Row]:
             for i in range(-WARM_UPS, len(asked)):
                 for way, (reader, options) in asking.items():
                     start = time.process_time()
-                    result = reader.generate(asked[i].prompt, seed=i % len(asked), check_prompt=False, **options)
+                    item, seed = asked[i % len(asked)], i % len(asked)
+                    result = reader.generate(item.prompt, seed=seed, check_prompt=False, **options)
                     if i >= 0:
                         found[way].append((result, time.process_time() - start))
             pairs = zip(found["drafts"], found["tokens"], strict=True)
@@ -76,9 +81,7 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
     for bar, (way, color) in enumerate(WAYS.items()):
         shown = [row for row in rows if row["way"] == way]
         where = [tasks.index(row["task"]) + 0.27 * (bar - 1) for row in shown]
-        ends = [
-            [max(0.0, sign * (row["right_95"][end] - row["right"])) for row in shown] for end, sign in ((0, -1), (1, 1))
-        ]
+        ends = [[abs(row["right_95"][end] - row["right"]) for row in shown] for end in (0, 1)]
         right.bar(where, [row["right"] for row in shown], 0.25, yerr=ends, color=color, label=way, error_kw={"lw": 0.7})
         passes.bar(where, [row["passes"] for row in shown], 0.25, color=color)
     right.set(ylim=(0, 1.02), ylabel="right")

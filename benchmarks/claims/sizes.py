@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
-from sfumato.evaluation.statistics import DRAWS
+from sfumato.evaluation.statistics import DRAWS, share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
-from benchmarks.intervals import share_interval
 from benchmarks.options import Row
+from sfumato.evaluation.statistics import share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

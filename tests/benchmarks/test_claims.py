@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ from sfumato.costs import step_cost
 from sfumato.data.tasks import Item, find_task
 from sfumato.engine.request import CanvasChanged, Result, Usage
 from sfumato.errors import ConfigError
+from sfumato.evaluation.records import Record
+from sfumato.evaluation.report import Report
+from sfumato.evaluation.suite import read_suite
+from sfumato.evaluation.tasks import asked_items
 from sfumato.models.decoder import Decoder
 
 ROOT = Path(__file__).parents[2]
@@ -198,16 +203,21 @@ def test_noise_counts_answers_by_task_and_system(tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigError, match=r"sfumato report recipes/noise\.toml"):
         next(noise.measure(9))
+    noise.SUITE.parent.mkdir()
+    shutil.copy(ROOT / noise.SUITE, noise.SUITE)
+    task, seed = "sums", 0
+    _, items = asked_items(task, seed, 5)
     usage = {"denoising_steps": 4.0, "revisions": 2.0}
-    item = {"task": "sums", "system": "random", "usage": usage}
     answers = [(False, True), (True, False), (None, True), (True, True)]
-    noise.RESULTS.parent.mkdir(parents=True)
-    noise.RESULTS.write_text(
-        "".join(
-            json.dumps(item | {"index": index, "first_right": first, "right": right}) + "\n"
-            for index, (first, right) in enumerate(answers)
-        )
-    )
+    with Report(read_suite(noise.SUITE), noise.DIRECTORY).records() as records:
+        asked = [
+            Record(system="random", task=task, index=i, prompt=item.prompt, seed=i) for i, item in enumerate(items)
+        ]
+        # Those that failed are asked again, and the last of them for good.
+        for record in (asked[0], asked[2], asked[4]):
+            records.add(replace(record, error="gone"))
+        for record, (first, right) in zip(asked, answers, strict=False):
+            records.add(replace(record, answer="", usage=usage, first_right=first, right=right))
     (row,) = noise.measure(9)
     assert (row["n"], row["score"], row["right_to_wrong"], row["wrong_to_right"]) == (4, 0.75, 1, 1)
     (row,) = noise.measure(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections import Counter
@@ -11,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from sfumato.errors import ConfigError
+from sfumato.engine.request import Result, Usage
+from sfumato.errors import ConfigError, SfumatoError
 from sfumato.evaluation.records import Record
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.suite import Suite, SystemConfig, TaskConfig, read_suite
-from sfumato.evaluation.systems import FailedError, RemoteSystem
+from sfumato.evaluation.systems import FailedError, LocalSystem, RemoteSystem, open_system
 from sfumato.evaluation.tables import cells_of, comparisons
+from sfumato.evaluation.tasks import evaluate_task
 
 SUITE = """
 n = 3
@@ -150,6 +154,25 @@ def test_invalid_records_file_is_named(suite: Suite, tmp_path: Path) -> None:
         Report(suite, tmp_path).left()
 
 
+def test_items_whose_prompt_changed_are_asked_again(suite: Suite, tmp_path: Path) -> None:
+    report = Report(suite, tmp_path)
+    report.run(["two-steps"], try_first=1)
+    [(name, _), *_] = suite.tasks.items()
+    task, [first, *others] = report._tasks[name]
+    assert (name, 0) not in report.left()["two-steps"]
+    report._tasks[name] = task, [dataclasses.replace(first, prompt="another"), *others]
+    assert (name, 0) in report.left()["two-steps"]
+    assert name not in {cell.task for cell in report.cells()}
+
+
+def test_facts_of_systems_outside_the_suite_are_kept(suite: Suite, tmp_path: Path) -> None:
+    Report(suite, tmp_path).run(["two-steps"], try_first=1)
+    fewer = dataclasses.replace(suite, systems={"tiny": suite.systems["tiny"]})
+    Report(fewer, tmp_path).run(try_first=1)
+    assert Report(fewer, tmp_path).facts().keys() == {"tiny"}
+    assert Report(suite, tmp_path).facts().keys() >= {"tiny", "two-steps"}
+
+
 def _record(system: str, index: int, right: bool | None) -> Record:
     return Record(
         system=system,
@@ -179,8 +202,11 @@ class _Faulty(BaseHTTPRequestHandler):
 
     faults: list[str]
     asked: list[dict[str, Any]]
+    sent_to: list[tuple[str, str | None]]
+    """Path and key of each request."""
 
     def do_POST(self) -> None:
+        self.sent_to.append((self.path, self.headers["Authorization"]))
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.asked.append(body)
         fault = self.faults.pop(0) if self.faults else "none"
@@ -216,7 +242,7 @@ class _Faulty(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def faulty() -> Iterator[tuple[str, type[_Faulty]]]:
-    handler = type("Handler", (_Faulty,), {"faults": [], "asked": []})
+    handler = type("Handler", (_Faulty,), {"faults": [], "asked": [], "sent_to": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -245,6 +271,41 @@ def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]]) -> None:
     }
     system.close()
     assert system._api._wire._http.is_closed
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [("", "/v1"), ("/", "/v1"), ("/v1", "/v1"), ("/v1/", "/v1"), ("/openai/v1beta", "/openai/v1beta")],
+)
+def test_an_api_gets_its_own_path_and_no_other_key(
+    given: str, asked: str, faulty: tuple[str, type[_Faulty]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SFUMATO_API_KEY", "of-my-own-server")
+    url, handler = faulty
+    system = RemoteSystem(SystemConfig(model="m", url=url.removesuffix("/v1") + given))
+    task = TaskConfig().find("arithmetic")
+    system.answer(task, task.generate(0), seed=0, max_tokens=None)
+    system.close()
+    assert handler.sent_to == [(f"{asked}/chat/completions", None)]
+
+
+def test_an_answer_that_failed_is_no_wrong_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = LocalSystem(SystemConfig(model="tiny", options={"steps": 1}))
+    task = TaskConfig().find("arithmetic")
+    failed = Result(text="", tokens=(), finish_reason="error", seed=0, model="tiny", usage=Usage(), error="out of luck")
+    monkeypatch.setattr(system._model, "generate", lambda *prompt, **options: failed)
+    with pytest.raises(FailedError, match="out of luck"):
+        system.answer(task, task.generate(0), seed=0, max_tokens=None)
+    monkeypatch.setattr(system._model, "generate_batch", lambda prompts, **options: [failed] * len(prompts))
+    with pytest.raises(SfumatoError, match="tiny cannot be scored: out of luck"):
+        evaluate_task(system._model, "arithmetic", n=1)
+
+
+def test_a_system_without_threads_gets_the_default_ones() -> None:
+    default = torch.get_num_threads()
+    for threads, expected in ((0, default), (1, 1), (0, default)):
+        open_system(SystemConfig(model="tiny", threads=threads)).close()
+        assert torch.get_num_threads() == expected
 
 
 def test_silent_api_is_given_up(faulty: tuple[str, type[_Faulty]]) -> None:

@@ -335,7 +335,7 @@ class Client(Connection):
 
     Args:
         base_url: of the server; None takes SFUMATO_URL, or the default address of `sfumato serve` on this machine.
-        api_key: if the server needs one; None takes SFUMATO_API_KEY.
+        api_key: if the server needs one; None takes SFUMATO_API_KEY, "" sends none.
         timeout_s: maximum seconds without data from the server.
         max_retries: number of retries when the server is busy (429, 503), and of reconnections in a row for a canvas's
             events.

@@ -142,8 +142,8 @@ class Connection:
             raise ConfigError(f"max_wait_s is {max_wait_s}; allowed: 0 or more")
         if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
             raise ConfigError(f"max_retries is {max_retries!r}; allowed: a whole number, 0 or more")
-        key = api_key or os.environ.get("SFUMATO_API_KEY")
-        if key is not None and not (key.isascii() and key.isprintable()):
+        key = os.environ.get("SFUMATO_API_KEY", "") if api_key is None else api_key
+        if not (key.isascii() and key.isprintable()):
             raise ConfigError("api_key has characters that are not allowed; allowed: printable ASCII")
         self.url = url
         self._max_retries, self._max_wait_s = max_retries, max_wait_s

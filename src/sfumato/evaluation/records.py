@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sfumato.config import changes
 from sfumato.errors import ConfigError
-from sfumato.storage import write_atomically
+from sfumato.storage import write_json
 
 _KINDS = ("systems", "tasks")
 
@@ -54,13 +54,17 @@ class Records:
     Args:
         directory: of the report; created if missing.
         meaning: version and seed, and the definitions of systems and tasks by name. New names may be added.
+        asks: whether a record's prompt is still asked; others count as unknown.
 
     Raises:
         ConfigError: if the directory has results of another version or seed, or of another definition of a name, or an
             invalid line.
     """
 
-    def __init__(self, directory: Path, meaning: dict[str, Any]) -> None:
+    def __init__(
+        self, directory: Path, meaning: dict[str, Any], asks: Callable[[Record], bool] = lambda record: True
+    ) -> None:
+        self._asks = asks
         self._path = directory / "results.jsonl"
         self._done: dict[tuple[str, str, int], Record] = {}
         known, before = directory / "suite.json", {}
@@ -73,7 +77,7 @@ class Records:
         merged = before | meaning
         for kind in _KINDS:
             merged[kind] = before.get(kind, {}) | meaning[kind]
-        write_atomically(known, json.dumps(merged, indent=2, ensure_ascii=False).encode() + b"\n")
+        write_json(known, merged)
         if self._path.exists():
             self._read()
         self._file = self._path.open("ab")
@@ -88,7 +92,8 @@ class Records:
                 raise ConfigError(
                     f"{self._path}, line {number}, is not a record; remove it to ask its item again"
                 ) from None
-            self._done[record.key] = record
+            if self._asks(record):
+                self._done[record.key] = record
         if len(whole) < len(content):
             with self._path.open("r+b") as file:
                 file.truncate(len(whole))

@@ -19,7 +19,7 @@ from sfumato.evaluation.suite import Suite
 from sfumato.evaluation.systems import Answer, FailedError, System, open_system
 from sfumato.evaluation.tables import Cell, cells_of, write_tables
 from sfumato.evaluation.tasks import asked_items
-from sfumato.storage import write_atomically
+from sfumato.storage import write_json
 
 _FREE = ("n", "key_env", "timeout_s", "max_retries")
 _MAX_FAILURES = 5
@@ -65,7 +65,12 @@ class Report:
                 name: {key: value for key, value in config.items() if value and key not in _FREE}
                 for name, config in suite[kind].items()
             }
-        return Records(self.directory, meaning)
+        return Records(self.directory, meaning, self._asks)
+
+    def _asks(self, record: Record) -> bool:
+        """Whether a record's prompt is still what its task asks: a corpus may have been written anew."""
+        items = self._tasks[record.task][1] if record.task in self._tasks else []
+        return record.index >= len(items) or items[record.index].prompt == record.prompt
 
     def left(self, only: Sequence[str] | None = None) -> dict[str, list[tuple[str, int]]]:
         """(task, index) of items to ask, by system.
@@ -152,15 +157,18 @@ class Report:
                 yield _judged(base, task, item, answer)
 
     def _keep_facts(self, name: str, system: System) -> None:
-        write_atomically(self._facts, json.dumps(self.facts() | {name: system.facts()}, indent=2).encode() + b"\n")
+        write_json(self._facts, self._all_facts() | {name: system.facts()})
 
     @property
     def _facts(self) -> Path:
         return self.directory / "systems.json"
 
+    def _all_facts(self) -> dict[str, dict[str, object]]:
+        return json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}
+
     def facts(self) -> dict[str, dict[str, object]]:
         """Facts about each system, besides its answers."""
-        found: dict[str, dict[str, object]] = json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}
+        found = self._all_facts()
         return {name: found[name] for name in self.suite.systems if name in found}
 
     def cells(self) -> list[Cell]:

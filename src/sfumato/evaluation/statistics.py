@@ -17,6 +17,18 @@ def bootstrap_interval(values: Sequence[float], *, seed: int = 0) -> tuple[float
     return means[round(0.025 * (DRAWS - 1))], means[round(0.975 * (DRAWS - 1))]
 
 
+def share_interval(right: int, n: int) -> tuple[float, float]:
+    """95% interval of a share, which has a width even if all or none are right.
+
+    Source: Wilson 1927.
+    """
+    z = 1.959964
+    middle, scale = (right + z * z / 2) / (n + z * z), z / (n + z * z)
+    half = scale * math.sqrt(right * (n - right) / n + z * z / 4)
+    # Rounding must not leave the share itself outside.
+    return min(right / n, max(0.0, middle - half)), max(right / n, min(1.0, middle + half))
+
+
 def mcnemar(only_one: int, only_other: int) -> float:
     """Two-sided exact p-value for equal accuracy of two systems, from the items that only one got right.
 
@@ -27,4 +39,5 @@ def mcnemar(only_one: int, only_other: int) -> float:
     if n == 0:
         return 1.0
     ways = sum(math.comb(n, k) for k in range(fewer + 1))
-    return min(1.0, float(2 * ways) / float(2**n))
+    # Whole numbers: floats overflow from 1,024 items on.
+    return min(1.0, float(2 * ways / 2**n))

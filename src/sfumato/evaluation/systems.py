@@ -7,9 +7,14 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
 
+import torch
+
+from sfumato.api import load, outline
 from sfumato.client.client import AsyncClient
 from sfumato.client.connection import BlockingWire, Connection, blocking, blocking_iterator
 from sfumato.client.protocol import Ask
@@ -76,13 +81,18 @@ class System(Protocol):
         """Release its resources."""
 
 
+@cache
+def _default_threads() -> int:
+    return torch.get_num_threads()
+
+
 class LocalSystem:
     """A local model, asked one item at a time."""
 
     def __init__(self, config: SystemConfig) -> None:
-        from sfumato.api import load
-
-        given: dict[str, Any] = {"quantize": config.quantize or None, "threads": config.threads or None}
+        # A thread count holds for the whole process, and so for the systems after this one.
+        threads = config.threads or _default_threads()
+        given: dict[str, Any] = {"quantize": config.quantize or None, "threads": threads}
         started = time.perf_counter()
         self._model = load(config.model, **given)
         self._load_s = time.perf_counter() - started
@@ -104,6 +114,8 @@ class LocalSystem:
         except SfumatoError as error:
             # Of one item at a time, what does not fit never will.
             raise FailedError(str(error), refused=isinstance(error, RequestError | CapacityError)) from error
+        if result.failed:
+            raise FailedError(result.failure)
         return Answer(
             text=result.text,
             finish_reason=result.finish_reason,
@@ -117,7 +129,7 @@ class LocalSystem:
     def facts(self) -> dict[str, object]:
         return {
             "model": self._model.name,
-            "parameters": sum(each.numel() for each in self._model.decoder.parameters()),
+            "parameters": outline(self._model.name).decoder.num_parameters,
             "load_s": round(self._load_s, 2),
             "memory_mb": memory_mb(),
         }
@@ -142,8 +154,11 @@ class RemoteSystem:
     """
 
     def __init__(self, config: SystemConfig, pause: Callable[[float], None] = time.sleep) -> None:
-        key = os.environ.get(config.key_env) if config.key_env else None
+        # Not the key of the user's own server.
+        key = os.environ.get(config.key_env, "") if config.key_env else ""
         self._config, self._pause = config, pause
+        # `Connection` leaves out "/v1"; another path is the API's own.
+        self._path = f"{'/v1' if urlsplit(config.url).path.rstrip('/') in ('', '/v1') else ''}/chat/completions"
         self._api = _Api(config.url, api_key=key, timeout_s=config.timeout_s, max_retries=0)
 
     def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
@@ -157,7 +172,7 @@ class RemoteSystem:
         }
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
-        ask = Ask.post("/v1/chat/completions", body | self._config.options)
+        ask = Ask.post(self._path, body | self._config.options)
         for attempt in range(1, self._config.max_retries + 2):
             try:
                 return self._answer_of(ask, attempt)
@@ -217,6 +232,7 @@ def open_system(config: SystemConfig) -> System:
     Raises:
         ConfigError: if its model cannot be loaded.
     """
+    _default_threads()
     if config.url:
         return RemoteSystem(config)
     try:

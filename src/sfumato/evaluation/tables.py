@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.evaluation.records import Record
-from sfumato.evaluation.statistics import bootstrap_interval, mcnemar
+from sfumato.evaluation.statistics import mcnemar, share_interval
 from sfumato.storage import write_atomically
 
 Row = dict[str, str]
@@ -47,6 +47,11 @@ class Cell:
         return sum(self.right) / len(self.right)
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the score."""
+        return share_interval(round(sum(self.right)), len(self.right))
+
+    @property
     def median_s(self) -> float:
         return statistics.median(record.total_s for record in self.records)
 
@@ -61,7 +66,7 @@ class Cell:
         row |= {name: str(number) for name, number in (("refused", self.refused), ("failed", self.failed)) if number}
         if not self.records:
             return row
-        low, high = bootstrap_interval(self.right)
+        low, high = self.interval
         row["right"] = f"{self.score:.1%}"
         row["95%"] = f"{low:.0%} to {high:.0%}"
         if revised := [record for record in self.records if record.first_right is not None]:
@@ -185,7 +190,7 @@ def frontier_plot(cells: Sequence[Cell]) -> str | None:
                 continue
             for cell in answered:
                 if cell.task == task:
-                    low, high = bootstrap_interval(cell.right)
+                    low, high = cell.interval
                     number = systems.index(cell.system)
                     axes.errorbar(
                         max(cell.median_s, 1e-4),

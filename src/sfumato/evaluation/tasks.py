@@ -16,7 +16,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Result
-from sfumato.errors import RequestError
+from sfumato.errors import RequestError, SfumatoError
 from sfumato.sampling import SamplerConfig
 
 ROWS = 32
@@ -59,7 +59,7 @@ class TaskScore(Score):
     mean_forward_passes: float
     """Mean forward passes per answer; writing a prompt or canvas shares a pass with the step that first reads it."""
     mean_positions: float
-    """Mean positions computed per answer, including its prompt, except for a prefix shared with another one."""
+    """Mean positions per answer, including its prompt, also where another answer's prefix was reused."""
     revised: int | None
     """Answers whose answer line changed after it was first accepted in full; None for a task without an answer line."""
     wrong_to_right: int | None
@@ -117,7 +117,7 @@ def evaluate_task(
         unsettled=sum(result.usage.unsettled > 0 for result in results),
         mean_steps=sum(result.usage.denoising_steps for result in results) / n,
         mean_forward_passes=sum(result.usage.forward_passes for result in results) / n,
-        mean_positions=sum(result.usage.positions_computed for result in results) / n,
+        mean_positions=sum(result.usage.positions_computed + result.usage.cached_tokens for result in results) / n,
         revised=revised,
         wrong_to_right=wrong_to_right,
         right_to_wrong=right_to_wrong,
@@ -193,7 +193,11 @@ def ask(
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[GenerateOptions],
 ) -> list[Result]:
-    """Answers to prompts, ROWS at a time, prompt i with seed + i, without checking the kinds of prompts."""
+    """Answers to prompts, ROWS at a time, prompt i with seed + i, without checking the kinds of prompts.
+
+    Raises:
+        SfumatoError: if an answer failed, which says nothing about its quality.
+    """
     options.setdefault("check_prompt", False)
     results: list[Result] = []
     seed = options.pop("seed", 0)
@@ -202,6 +206,9 @@ def ask(
         seeds = [seed + start + i for i in range(len(part))]
         tell = on_progress and functools.partial(_tell, on_progress, start, len(prompts))
         results += model.generate_batch(part, seeds=seeds, on_progress=tell, **options)
+    for result in results:
+        if result.failed:
+            raise SfumatoError(f"{model.name} cannot be scored: {result.failure}")
     return results
 
 

@@ -113,7 +113,7 @@ class _Tools:
     # Clients read docstrings and descriptions.
 
     def __init__(self, host: Host, load_mender: Callable[[], Mender]) -> None:
-        self._host, self._load_mender = host, load_mender
+        self._host, self._load_mender, self._loading = host, load_mender, asyncio.Lock()
 
     async def generate(
         self,
@@ -197,7 +197,9 @@ class _Tools:
     async def mend(self, source: Annotated[str, Field(description="Python source, as a whole file.")]) -> Changed:
         """Repair Python that does not parse, with as few edits as possible. Writes no file."""
         with _as_tool_errors():
-            mended = await asyncio.to_thread(lambda: self._load_mender().mend(source))
+            async with self._loading:
+                mender = await asyncio.to_thread(self._load_mender)
+            mended = await asyncio.to_thread(mender.mend, source)
         return _changed(source, mended.text, mended.reason)
 
     async def _call(self, work: Callable[[TextModel], Result]) -> Result:

@@ -230,7 +230,7 @@ class Host:
     def _expected_bytes(self, name: str) -> int:
         """Bytes of a model's weights, roughly: what is not quantized, and scales, are counted as the rest."""
         if (quantize := self._settings.get("quantize")) is not None:
-            bits = QUANTIZATIONS[quantize].bits
+            bits: int = QUANTIZATIONS[quantize].bits
         elif (prepared := preparation_of(open_checkpoint(find_model(self.names[name])))) is not None:
             bits = prepared.quantization.bits
         else:
