@@ -46,6 +46,13 @@ def test_automaton_accepts_the_constraints_language():
     assert len(language.final_S) == 4 + 1
 
 
+def test_none_is_no_state():
+    constraint = Balanced()
+    constraint.start = None
+    with pytest.raises(RequestError, match="starts with None, which forbids a text; allowed: another state"):
+        from_constraint(constraint)
+
+
 class Endless:
     """A state for every number of bytes."""
 

@@ -313,6 +313,18 @@ def test_any_order_with_additional_properties():
     assert not either.accepts('{"a": 1, "b\\n": null}')
 
 
+def test_additional_properties_beside_odd_names():
+    """Half a surrogate pair, which no text has, and a name too long to be told from all others."""
+    inner = {"type": "object", "properties": {"a": {}}}
+    odd = language_of_schema(
+        {"type": "object", "properties": {"p": inner}, "dependentRequired": {"\ud800": ["p"]}, "required": ["p"]}
+    )
+    assert odd.accepts('{"p": {}}')
+    assert not odd.accepts('{""a": 1x": null, "p": {}}')
+    long = language_of_schema({"type": "object", "properties": {"n" * 600: {"type": "integer"}}})
+    assert long.accepts(f'{{"{"n" * 600}": 1}}')
+
+
 def test_additional_properties_follow_their_schema():
     texts = language_of_schema({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}})
     assert texts.accepts('{"b": 1, "a": "x", "c": 2}')

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import re
 import signal
+import tracemalloc
 
 import pytest
 from hypothesis import example, given, settings
@@ -109,6 +110,8 @@ def test_invalid_utf8_is_rejected():
         ("(a)?(?(1)b|c)", r"has a conditional group at character 5"),
         ("a" * (MAX_CHARACTERS + 1), f"has {MAX_CHARACTERS + 1:,} characters; allowed: {MAX_CHARACTERS:,}"),
         (5, "the regular expression is 5; allowed: a string"),
+        ("a{" + "9" * 5000 + "}", "cannot be read: Exceeds the limit"),
+        ("(?m)a$", r"\^ and \$ stand for every line \(flag m\); allowed: for the whole text"),
     ],
     ids=lambda value: str(value)[:20],
 )
@@ -123,6 +126,19 @@ def test_too_many_states_or_seconds_are_refused_with_the_number():
             from_regex(pattern, Budget(max_seconds=600))
     with pytest.raises(RequestError, match=r"takes more than 0 s, which came to \d+ states"):
         from_regex("[ab]{4000}", Budget(max_seconds=0))
+
+
+def test_memory_is_linear_in_optional_parts():
+    """Each of n parts may be the first that is there, and what follows it is not written n times."""
+    tracemalloc.start()
+    with pytest.raises(RequestError, match="takes more than"):
+        from_regex("(?:" + "a?" * 10_000 + ")*", Budget(max_states=10, max_seconds=600))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100_000_000
+    language = from_regex("(?:a?b?c?)*d")
+    assert language.accepts("acbd")
+    assert not language.accepts("ac")
 
 
 def test_interrupt_ends_compilation(monkeypatch: pytest.MonkeyPatch):

@@ -112,6 +112,16 @@ def test_overrides_keep_the_base_and_another_sampler_its_defaults() -> None:
     assert SamplerConfig.of({"name": "margin"}, base) == SamplerConfig(sampler=Margin(), steps=9)
 
 
+def test_blocks_are_for_samplers_that_decide() -> None:
+    base = SamplerConfig.of({"name": "confidence", "block_length": 32})
+    process = MaskProcess(8, 7)
+    other = SamplerConfig.of({"name": "ancestral"}, base)
+    assert other.block_length == 0
+    other.check(process)
+    with pytest.raises(RequestError, match="block_length is 4 but the sampler 'ancestral' moves every position"):
+        SamplerConfig.of({"name": "ancestral", "block_length": 4}, base).check(process)
+
+
 def test_temperature_falls_linearly_as_in_diffusiongemma() -> None:
     config = sampler_config(steps=4, temperature_start=0.8, temperature_end=0.4)
     batch = CanvasBatch.from_tokens(UniformProcess(4), [[0, 0]], seeds=[0], config=config)

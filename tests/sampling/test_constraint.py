@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -290,6 +291,29 @@ def test_constraint_overrides_top_k_where_nothing_else_is_left():
 
     done = step(batch, certain_of_a, process, constraints=[constraint]).batch  # type: ignore[arg-type]
     assert done.tokens_RL[0].tolist() == [6, 6, 6, 6, END, END]
+
+
+@pytest.mark.parametrize(
+    ("cut", "banned", "allowed"), [({"top_k": 1}, 1, {2}), ({}, 2, {3, 6}), ({"top_p": 0.5}, 1, {2})]
+)
+def test_tokens_that_are_never_drawn_take_no_share_of_top_k(cut: dict[str, Any], banned: int, allowed: set[int]):
+    """The mask and banned tokens lead; what is cut is the rest."""
+    process = make_process("mask", len(TOKENS) + 1, len(TOKENS))
+    automaton = over_tokens(from_regex("[abc]{4}"), [*TOKENS, None], [END])
+    assert automaton is not None
+    constraint = Constraint(automaton=automaton, state=automaton.start, allowed_S=automaton.distance_S <= 0, length=4)
+    config = sampler_config(steps=4, adaptive=False, commit_sample=True, **cut)
+    batch = noise_canvases(process, [4] * 20, seeds=range(20), config=config)
+    banned_V = torch.zeros(len(TOKENS) + 1, dtype=torch.bool).index_fill(0, torch.tensor([banned]), True)
+    logits_V = torch.full((len(TOKENS) + 1,), -20.0)
+    logits_V[[2, 3, 6, 1, -1]] = torch.tensor([2.0, 1.0, 0.0, 5.0, 5.0])
+
+    def denoiser(tokens_RL: torch.Tensor, soft: object, valid: object, index_N: torch.Tensor, *rest: object) -> Any:
+        return logits_V.repeat(tokens_RL.numel(), 1)[index_N]
+
+    for _ in range(4):
+        batch = step(batch, denoiser, process, banned=banned_V, constraints=[constraint] * 20).batch
+    assert set(batch.tokens_RL.flatten().tolist()) == allowed
 
 
 @pytest.mark.slow

@@ -16,9 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from denoising import denoise, noise_canvases
 from settings import SAMPLERS, sampler_config
-from sfumato.diffusion.process import Process
+from sfumato.diffusion.process import Process, make_process
 from sfumato.errors import RequestError
 from sfumato.sampling import CanvasBatch, Statistics, StepResult, step
+from sfumato.sampling.samplers.base import find_sampler
 
 # R rows, L canvas, V vocab, D model
 
@@ -533,20 +534,23 @@ class NoSync(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@pytest.mark.parametrize("reuse", ["none", "settled"])
 def test_step_never_waits_for_the_device(
-    process: Process, hashing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    reuse: Any, process: Process, hashing: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on an accelerator; reading more than the open positions there does not change the result."""
-    names = supported_samplers(process)
-    configs = [sampler_config(name=name, top_p=0.9) for name in names]
+    names = [name for name in supported_samplers(process) if reuse == "none" or not find_sampler(name).reopens]
+    refresh = 0 if reuse == "none" else 4
+    configs = [sampler_config(name=name, top_p=0.9, reuse=reuse, refresh=refresh, adaptive=False) for name in names]
     batch = noise_canvases(process, [1 + row for row in range(len(names))], seeds=range(len(names)), config=configs)
     banned_RV = torch.zeros(len(names), process.vocab_size, dtype=torch.bool)
     with pytest.raises(AssertionError, match="_local_scalar_dense"), NoSync():
         bool(batch.done_R.all())
 
-    def two_steps() -> CanvasBatch:
+    def some_steps() -> CanvasBatch:
         after = batch
-        for _ in range(2):
+        # The fifth one computes again what the others skipped.
+        for _ in range(5):
             after = step(
                 after,
                 hashing(process.vocab_size),
@@ -557,14 +561,45 @@ def test_step_never_waits_for_the_device(
             ).batch
         return after
 
-    expected = two_steps()
+    expected = some_steps()
     monkeypatch.setattr(sys.modules[step.__module__], "_waits_for_nothing", lambda device: False)
     with NoSync():
-        found = two_steps()
+        found = some_steps()
     for field in dataclasses.fields(CanvasBatch):
         one, other = getattr(found, field.name), getattr(expected, field.name)
         if isinstance(one, Tensor):
             assert torch.equal(one, other), field.name
+
+
+@pytest.mark.parametrize("name", ["confidence", "threshold"])
+@pytest.mark.parametrize("commit_sample", [False, True])
+def test_skipped_blocks_are_decided_before_a_canvas_is_finished(name: Any, commit_sample: bool) -> None:
+    """Each block of this model is certain once the one before it is decided, and a guess of token 6 until then."""
+    process = make_process("mask", 8, mask_id=7)
+
+    def denoiser(tokens_RL: Tensor, soft: object, valid: object, index_N: Tensor, active: object) -> Tensor:
+        decided_LB = (tokens_RL[0].view(-1, 8) != 7).all(-1)
+        certain_B = torch.cat((torch.ones(1, dtype=torch.bool), decided_LB[:-1]))
+        logits_BV = torch.zeros(4, 8)
+        logits_BV[:, 1], logits_BV[:, 6] = torch.where(certain_B, 30.0, 0.0), torch.where(certain_B, 0.0, 0.5)
+        return logits_BV.repeat_interleave(8, 0)[index_N]
+
+    found = []
+    for reuse in ("none", "block"):
+        config = sampler_config(
+            name=name, threshold=1.0, reuse=reuse, block_length=8, steps=32, commit_sample=commit_sample
+        )
+        done = denoise(noise_canvases(process, [32], seeds=[1], config=config), denoiser, process).batch
+        found.append((done.tokens_RL.tolist(), int(done.step_R)))
+        assert found[-1][0] == [[1] * 32]
+    assert found[0] == found[1]
+
+
+def test_the_last_step_decides_what_was_skipped(hashing: Callable[..., Any]) -> None:
+    process = make_process("mask", 8, mask_id=7)
+    config = sampler_config(name="entropy", steps=3, reuse="block", block_length=4, commit_sample=True)
+    done = denoise(noise_canvases(process, [12] * 8, seeds=range(8), config=config), hashing(8), process).batch
+    assert not (done.tokens_RL == 7).any()
 
 
 def test_empty_batch_is_finished(uniform_process: Process, hashing: Callable[..., Any]) -> None:

@@ -357,6 +357,10 @@ def from_constraint(constraint: TextConstraint, budget: Budget | None = None) ->
             "sfumato.TextConstraint describes them"
         )
     budget = budget or Budget()
+    if constraint.start is None:
+        raise RequestError(
+            f"constraint {constraint!r:.100} starts with None, which forbids a text; allowed: another state"
+        )
     number: dict[Hashable, int] = {None: DEAD}
     rows, finals = [[DEAD] * 256], [False]
     try:

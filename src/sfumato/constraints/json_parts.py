@@ -142,7 +142,7 @@ def smaller(first: int | None, other: int) -> int:
 def search_pattern(pattern: str, name: str, part: Part) -> bool:
     try:
         return re.search(pattern, name) is not None
-    except (re.error, OverflowError) as error:
+    except (re.error, OverflowError, ValueError) as error:
         where = part.at("patternProperties")
         raise RequestError(f"the pattern {pattern!r} at {where} cannot be read: {error}") from error
 

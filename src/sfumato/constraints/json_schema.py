@@ -389,9 +389,15 @@ class _Compiler:
             for part in parts
             for word in _NAMING
             for name in part.schema.get(word, ())
+            # No text has half a surrogate pair.
+            if not re.search("[\ud800-\udfff]", name)
         }
         words = (tuple(re.findall(r"\\u....|\\.|.", name[1:-1])) for name in names)
-        return f'"{other_than(words)}": {value}'
+        try:
+            return f'"{other_than(words)}": {value}'
+        except RecursionError:
+            # A name of hundreds of characters.
+            return None
 
     def in_any_order(self, texts: Mapping[str, str], always: set[str], other: str | None) -> str | None:
         """A placeholder for properties in any order; None if that takes too many states, or the order is given."""

@@ -101,7 +101,7 @@ def regex_of_pattern(pattern: str, pointer: str, *, minimum: int = 0, maximum: i
     try:
         re.compile(pattern)
         parsed = parse(pattern)
-    except (re.error, OverflowError, RecursionError) as error:
+    except (re.error, OverflowError, RecursionError, ValueError) as error:
         raise RequestError(f"the pattern {pattern!r} at {pointer} cannot be read: {error}") from error
     if parsed.state.flags & ~re.UNICODE:
         raise _refusal(pattern, pointer, "flags")

@@ -54,7 +54,7 @@ def parse(pattern: str) -> Any:
             return sre_parser.parse(pattern)
     except RecursionError:
         raise re.error("groups are nested too deeply") from None
-    except OverflowError as error:
+    except (OverflowError, ValueError) as error:
         raise re.error(str(error)) from None
 
 
@@ -204,6 +204,8 @@ class _Compiler:
                 part, low = self.without_empty(part), 0
             return self.add(_Node("repeat", (part,), low, None if high == sre.MAXREPEAT else high))
         if operator is sre.AT and argument in (*BEGINNINGS, *ENDS):
+            if flags & re.MULTILINE:
+                raise re.error("^ and $ stand for every line (flag m); allowed: for the whole text")
             return self.add(_Node("beginning" if argument in BEGINNINGS else "end"))
         raise _RefusedError(operator)
 
@@ -223,15 +225,13 @@ class _Compiler:
             return number
         if node.kind == "repeat":
             return self.add(node._replace(low=1))
-        parts = list(node.parts)
+        parts = [self.without_empty(part) for part in node.parts]
         if node.kind == "sequence":
-            # Of the parts, some first one is not empty.
-            parts = [
-                self.add(_Node("sequence", (self.without_empty(part), *node.parts[i + 1 :])))
-                for i, part in enumerate(node.parts)
-            ]
-        else:
-            parts = [self.without_empty(part) for part in node.parts]
+            # Some first part is not empty; what follows it is shared.
+            rest = self.add(_Node("sequence"))
+            for i in reversed(range(len(parts))):
+                parts[i] = self.add(_Node("sequence", (parts[i], rest)))
+                rest = self.add(_Node("sequence", (node.parts[i], rest)))
         return self.add(_Node("alternatives", tuple(parts)))
 
     def partition(self) -> list[Ranges]:
@@ -247,9 +247,13 @@ class _Compiler:
             if inside:
                 atoms.setdefault(inside, []).append((start, at - 1))
             inside, start = inside ^ edges[at], at
-        self.mask_of_set = [
-            sum(1 << i for i, members in enumerate(atoms) if members >> number & 1) for number in range(len(self.sets))
-        ]
+        self.mask_of_set = [0] * len(self.sets)
+        for i, members in enumerate(atoms):
+            self.budget.check(0)
+            while members:
+                lowest = members & -members
+                self.mask_of_set[lowest.bit_length() - 1] |= 1 << i
+                members ^= lowest
         return [tuple(ranges) for ranges in atoms.values()]
 
     # From nodes to states.

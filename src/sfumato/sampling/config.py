@@ -137,6 +137,9 @@ class SamplerConfig:
             if kind is type(base.sampler)
             else kind(**sampler_settings)
         )
+        if kind.reverse and not base.sampler.reverse:
+            # The defaults of a model that writes block by block do not suit it.
+            common.setdefault("block_length", 0)
         return dataclasses.replace(base, sampler=sampler, **common)
 
     @property
@@ -181,6 +184,11 @@ class SamplerConfig:
                 f"block_length {self.block_length} depends on the positions that still hold the mask; "
                 "allowed: models with mask noise only. Under uniform noise every sampler revises: "
                 "use 'entropy'"
+            )
+        if self.block_length and self.sampler.reverse:
+            raise RequestError(
+                f"block_length is {self.block_length} but the sampler {self.sampler.name!r} moves every position in "
+                "every step; allowed: block_length 0, or a sampler that decides, such as 'confidence'"
             )
         self.sampler.check(process)
 

@@ -169,6 +169,8 @@ class RowLogits:
     index_N: Tensor
     """int64; positions with logits, as ascending indices into flattened [R, L]."""
     logits_NV: Tensor
+    never_V: Tensor
+    """bool; tokens that are never drawn."""
     temperature: float
     """Temperature of the row; at 0, weights are those of temperature 1."""
     cut: tuple[float, int]
@@ -188,7 +190,7 @@ def constrain(constraint: Constraint, row: int, read: RowLogits) -> ConstrainedR
     indices = np.searchsorted(read.index_N.cpu().numpy(), on_canvas + row * len(read.tokens_L))
     near = indices[-1] - indices[0] + 1 == len(indices)
     rows = slice(indices[0], indices[-1] + 1) if near else torch.from_numpy(indices).to(device)
-    scores_NV = read.logits_NV[rows].float()
+    scores_NV = read.logits_NV[rows].float().masked_fill(read.never_V, NEVER)
     if COLD <= temperature != 1.0:
         scores_NV = scores_NV / temperature
     if read.cut != (1.0, 0):

@@ -116,7 +116,11 @@ def step(
         logits_NV.index_add_(1, tokens, own_N1 * values)
     constrained: list[ConstrainedRow] = []
     if constraints:
-        constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV)
+        never_V = torch.zeros(process.vocab_size, dtype=torch.bool, device=logits_NV.device)
+        if process.mask_id is not None:
+            never_V[process.mask_id] = True
+        never_RV = (never_V if banned is None else never_V | banned).expand(len(batch), -1)
+        constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV, never_RV)
     reader = LogitsReader(
         index_N=index_N,
         open_RL=open_RL,
@@ -152,7 +156,7 @@ def step(
         constrained_R[[one.row for one in constrained]] = True
         argmax_RL = torch.where(constrained_R.unsqueeze(-1), statistics.sampled_RL, statistics.argmax_RL)
         statistics = statistics._replace(argmax_RL=argmax_RL)
-    stop_R, met_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, finished_R, stop_head)
+    stop_R, met_R, stable_R, draft_RL = _review(batch, process, statistics, next_RL, finished_R, stop_head, awake_RL)
     drafted_R = stop_R & batch.settings.verifies_R & ~batch.verifying_R
     next_RL = torch.where(stop_R.unsqueeze(-1), draft_RL, next_RL)
 
@@ -166,7 +170,7 @@ def step(
     soft_RLD = batch.soft_RLD
     if soft_ND is not None:
         known_RL = ~open_RL if awake_RL is None else ~open_RL & awake_RL
-        soft_RLD = _condition(batch, process, denoiser, index_N, soft_ND, known_RL, moving_R)
+        soft_RLD = _condition(batch, process, denoiser, index_N, soft_ND, known_RL, moving_R, awake_RL)
     block_R, next_block_R = _block(batch, process, tokens_RL), _block(batch, process, next_RL)
     after = dataclasses.replace(
         batch,
@@ -219,12 +223,16 @@ def _condition(
     soft_ND: Tensor,
     known_RL: Tensor,
     moving_R: Tensor,
+    awake_RL: Tensor | None,
 ) -> Tensor:
-    """soft_RLD after the step: the predictions at the positions read, and the tokens at those that are known."""
+    """soft_RLD after the step: the predictions at the positions computed, and the tokens at those that are known."""
     soft_RLD = batch.soft_RLD
     if soft_RLD is None:
         soft_RLD = soft_ND.new_zeros(*batch.tokens_RL.shape, soft_ND.shape[-1])
     predicted_RLD = soft_RLD.flatten(0, 1).index_copy(0, index_N, soft_ND).view_as(soft_RLD)
+    if awake_RL is not None:
+        # A device reads logits of all positions.
+        predicted_RLD = torch.where(awake_RL.unsqueeze(-1), predicted_RLD, soft_RLD)
     if not process.has_uniform or batch.fixed:
         certain_RLD = denoiser.embedding(batch.tokens_RL).to(soft_ND.dtype)
         predicted_RLD = torch.where(known_RL.unsqueeze(-1), certain_RLD, predicted_RLD)
@@ -237,6 +245,7 @@ def _constrain_rows(
     open_RL: Tensor,
     index_N: Tensor,
     logits_NV: Tensor,
+    never_RV: Tensor,
 ) -> list[ConstrainedRow]:
     u_R3L = batch.uniforms((Stream.PATH, Stream.CLASS, Stream.SAMPLE))
     constrained: list[ConstrainedRow] = []
@@ -248,6 +257,7 @@ def _constrain_rows(
             open_L=open_RL[row],
             index_N=index_N,
             logits_NV=logits_NV,
+            never_V=never_RV[row],
             temperature=float(batch.temperature_R[row]),
             cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
             u_3L=u_R3L[row],
@@ -302,8 +312,17 @@ def _active(batch: CanvasBatch, process: Process) -> Active | None:
     awake_RL = batch.valid_RL & ~left_out_RL
     step_R = torch.where(settings.by_block_R, batch.block_step_R, batch.step_R)
     # A row that would compute nothing computes everything.
-    whole_R = (step_R % settings.every_R == 0) | ~awake_RL.any(-1)
+    # So does the last step of a row with masks left.
+    ends_R = (batch.step_R + 1 >= batch.steps_R) & _skips_masks(batch, process, awake_RL)
+    whole_R = (step_R % settings.every_R == 0) | ~awake_RL.any(-1) | ends_R
     return Active(torch.where(whole_R.unsqueeze(-1), batch.valid_RL, awake_RL), whole_R)
+
+
+def _skips_masks(batch: CanvasBatch, process: Process, awake_RL: Tensor) -> Tensor:
+    """bool_R: rows with masks that this step does not compute."""
+    if process.has_uniform:
+        return torch.zeros_like(batch.done_R)
+    return (batch.free_RL & ~awake_RL & (batch.tokens_RL == process.mask_id)).any(-1)
 
 
 def _settled(batch: CanvasBatch, process: Process, accepted_RL: Tensor, next_RL: Tensor) -> Tensor:
@@ -385,6 +404,7 @@ def _review(
     next_RL: Tensor,
     finished_R: Tensor,
     stop_head: StopHead | None,
+    awake_RL: Tensor | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Evaluate the draft: stop_R, met_R (may it end here), stable_R, and draft_RL, what a stopping row commits."""
     settings, free_RL = batch.settings, batch.free_RL
@@ -396,6 +416,9 @@ def _review(
     same_R = ((draft_RL == batch.draft_RL) | ~free_RL).all(-1) & (batch.step_R > 0)
     stable_R = torch.where(same_R, batch.stable_R + 1, 0)
     stop_R = stop(settings, stable_R, statistics, free_RL, stop_head) | (finished_R & settings.adaptive_R)
+    if awake_RL is not None:
+        # Nothing is known of them.
+        stop_R = stop_R & ~_skips_masks(batch, process, awake_RL)
     # Whether a draft has settled does not matter if it is verified.
     met_R = stop_R | settings.by_schedule_R | ~settings.adaptive_R | (batch.length_R == 1) | settings.verifies_R
     stop_R = stop_R | last_R | batch.verifying_R

@@ -259,7 +259,7 @@ def find_sampler(name: str) -> type[Sampler]:
         return registered_sampler(name)
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise RequestError(f"sampler {name!r} cannot be imported: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Sampler)):
         raise RequestError(f"sampler {name!r} is not a subclass of sfumato.Sampler")
