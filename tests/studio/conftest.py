@@ -36,7 +36,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     yield from start(tmp_path_factory.mktemp("studio"), models=models, studio=Studio())
 
 
-@pytest.fixture(scope="session")
+# Not for the session: while it is open, the thread has an event loop, and other tests could run none.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
     if _CHROMIUM is None:
