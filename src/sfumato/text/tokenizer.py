@@ -141,7 +141,7 @@ class Tokenizer:
         Raises:
             CheckpointError: if the tokenizer is of another kind, or damaged.
         """
-        kind, splits = file.get("tokenizer.ggml.model"), file.metadata.get("tokenizer.ggml.pre", "gpt-2")
+        kind, splits = file.get("tokenizer.ggml.model"), str(file.metadata.get("tokenizer.ggml.pre", "gpt-2"))
         if kind != "gpt2" or splits not in _GGUF_SPLITS:
             raise CheckpointError(
                 f"{file.path} holds a tokenizer of model {kind!r} with splits {splits!r}; allowed: model 'gpt2' with "
@@ -159,11 +159,8 @@ class Tokenizer:
         cls, tokens: list[str], kinds: list[int], merges: list[str], splits: str, metadata: Mapping[str, Any]
     ) -> Tokenizer:
         is_llama = splits == "llama-bpe"
-        bpe = models.BPE(
-            vocab={token: id_ for id_, token in enumerate(tokens)},
-            merges=[tuple(merge.split(" ", 1)) for merge in merges],
-            ignore_merges=is_llama,
-        )
+        pairs = [(first, second) for first, second in (merge.split(" ", 1) for merge in merges)]
+        bpe = models.BPE({token: id_ for id_, token in enumerate(tokens)}, pairs, ignore_merges=is_llama)
         tokenizer = tokenizers.Tokenizer(bpe)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [*_GGUF_SPLITS[splits], pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -176,9 +173,9 @@ class Tokenizer:
                 (tokenizer.add_special_tokens if kind_of_token == control else tokenizer.add_tokens)([added])
         ids = {}
         for name, key in (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("eot", "eot")):
-            if (id_ := metadata.get(f"tokenizer.ggml.{key}_token_id")) is not None:
-                check_number(f"{key}_token_id", id_, 0, len(tokens) - 1, whole=True, error=CheckpointError)
-                ids[name] = id_
+            if (value := metadata.get(f"tokenizer.ggml.{key}_token_id")) is not None:
+                check_number(f"{key}_token_id", value, 0, len(tokens) - 1, whole=True, error=CheckpointError)
+                ids[name] = value
         ends = [ids.pop("eot")] if "eot" in ids else []
         if "bos" in ids and metadata.get("tokenizer.ggml.add_bos_token", is_llama):
             bos = tokens[ids["bos"]]
