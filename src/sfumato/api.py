@@ -35,6 +35,7 @@ from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.logits import LearnedStop
 from sfumato.sampling.samplers.base import Sampler, Turn
+from sfumato.storage import write_json
 from sfumato.text.tokenizer import Tokenizer
 
 __all__ = [
@@ -183,6 +184,8 @@ def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch
     quantization = dataclasses.replace(QUANTIZATIONS[way], sample=_sample(tokenizer))
     save_prepared(directory, source, quantization, dtype=dtype)
     if not isinstance(source, Path):
+        generation = describe(source).generation | {"eos_token_id": list(tokenizer.eos_ids)}
+        write_json(directory / "generation_config.json", generation)
         tokenizer.save(directory)
 
 

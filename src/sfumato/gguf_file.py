@@ -131,6 +131,6 @@ class GGUFFile:
                 num_bytes = math.prod(tensor.shape) // block * block_bytes
                 data = numpy.frombuffer(self._content, numpy.uint8, num_bytes, self._start + tensor.offset)
                 values = dequantize(data.reshape(*tensor.shape[:-1], -1), kind)
-            except (NotImplementedError, ValueError) as error:
+            except (NotImplementedError, ValueError, ArithmeticError) as error:
                 raise CheckpointError(f"cannot read {name} of {self.path}: {error}") from None
             yield name, values.astype(numpy.float32, copy=False).reshape(tensor.shape)

@@ -154,3 +154,42 @@ def test_levels_without_scales_are_refused(changed: Decoder, tmp_path: Path):
     save_file(stored, tmp_path / "model.safetensors")
     with pytest.raises(CheckpointError, match=r"up_proj\.weight"):
         load_checkpoint(tmp_path)
+
+
+def test_changes_of_another_shape_are_refused(changed: Decoder, tmp_path: Path):
+    """One row would be added to all rows."""
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN))
+    stored, name = load_file(tmp_path / DELTA), "model.layers.0.mlp.up_proj.weight"
+    shape = list(changed.state_dict()[name].shape)
+    for part in ("levels", "scales"):
+        stored[f"{name}.{part}"] = stored[f"{name}.{part}"][:1].clone()
+    save_file(stored, tmp_path / DELTA)
+    message = f"{name} has shape {[1, shape[1]]}; allowed: {shape}, as in {TWIN}"
+    with pytest.raises(CheckpointError, match=re.escape(message)):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(("part", "bits"), [("scales", 8), ("scales", 4), ("groups", 4)])
+@pytest.mark.parametrize("cut", ["rows", "dimension", "columns"])
+def test_parts_of_another_shape_are_refused(changed: Decoder, tmp_path: Path, part: str, bits: Any, cut: str):
+    save_checkpoint(tmp_path, changed, SPEC, bits=bits)
+    stored, name = load_file(tmp_path / "model.safetensors"), "model.layers.0.mlp.up_proj.weight"
+    whole = stored[f"{name}.{part}"]
+    other = {"rows": whole[:1], "dimension": whole[0], "columns": whole[..., :0]}[cut]
+    stored[f"{name}.{part}"] = other.clone()
+    save_file(stored, tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match=rf"model\.safetensors: levels, scales and groups of {name} have shapes"):
+        load_checkpoint(tmp_path)
+
+
+def test_delta_replaces_a_full_checkpoint(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC)
+    save_checkpoint(tmp_path, changed, SPEC, base=str(TWIN))
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+def test_delta_does_not_replace_its_base(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path, changed, SPEC)
+    with pytest.raises(CheckpointError, match="the directory to write; allowed: another checkpoint"):
+        save_checkpoint(tmp_path, changed, SPEC, base=str(tmp_path))
+    assert (tmp_path / "model.safetensors").exists()

@@ -23,6 +23,7 @@ LLAMA: dict[str, Any] = {
     "num_attention_heads": 2,
 }
 MOE = LLAMA | {"model_type": "qwen3_moe", "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 4}
+QWEN3 = LLAMA | {"model_type": "qwen3"}
 SDAR = LLAMA | {"model_type": "sdar", "mask_token_id": 3}
 LLADA: dict[str, Any] = {
     "model_type": "llada",
@@ -60,6 +61,10 @@ def test_smallest_configs(tmp_path: Path, config: dict[str, Any]):
         (LLAMA | {"rope_scaling": [1]}, r"rope_scaling is \[1\]; allowed: an object"),
         (MOE | {"norm_topk_prob": "yes"}, "norm_topk_prob is 'yes'; allowed: a bool"),
         (MOE | {"num_experts": 4.0}, "num_experts is 4.0; allowed: an int"),
+        (QWEN3 | {"layer_types": 5}, "layer_types is 5; allowed: a list of 'full_attention'"),
+        (QWEN3 | {"layer_types": [["full_attention"]]}, "layer_types is .*; allowed: a list"),
+        (QWEN3 | {"layer_types": ["full_attention", 1]}, "layer_types is .*; allowed: a list"),
+        (MOE | {"layer_types": ["sliding_attention"]}, r"layer_types is \['sliding_attention'\]; allowed: a list"),
         (SDAR | {"block_size": 4.0}, "canvas_length is 4.0; allowed: an int"),
         (SDAR | {"mask_token_id": 3.5}, "mask_id is 3.5; allowed: an int"),
         (LLADA | {"n_heads": 0}, "num_attention_heads is 0; allowed: a whole number, more than 0"),

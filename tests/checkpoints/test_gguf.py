@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +14,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.api import load
+from sfumato.api import load, quantize
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
 from sfumato.models.decoder import Decoder
+from sfumato.models.quantization.products import multiplies_integers
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
@@ -72,7 +74,12 @@ def write(path: Path, model: Decoder, architecture: str, quantize: Any = None, *
     writer.add_eos_token_id(0)
     writer.add_chat_template(TEMPLATE)
     for key, value in metadata.items():
-        writer.add_string(f"{architecture}.{key}".replace("_", "."), value)
+        kind = {str: "string", bool: "bool", int: "uint32", float: "float32", list: "array"}[type(value)]
+        # A key as it is, or one of the architecture.
+        name = key if "." in key else f"{architecture}.{key}".replace("_", ".")
+        if name in writer.kv_data[0]:
+            del writer.kv_data[0][name]
+        getattr(writer, f"add_{kind}")(name, value)
     for name, tensor in model.state_dict().items():
         stem, _, kind = name.removeprefix("model.").rpartition(".")
         values = tensor
@@ -157,12 +164,54 @@ def test_pre_tokenizer_follows_the_file(make_decoder: Callable[..., Decoder], tm
         assert 0 not in chat
 
 
+def test_llama3_files_have_whole_words_and_a_first_token(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    """llama.cpp puts the first token before a text if the file says so, and for these splits if it says nothing."""
+    model, bos = make_decoder(vocab_size=len(TOKENS)), {"tokenizer.ggml.bos_token_id": 1}
+    no_merges, whole = {"tokenizer.ggml.merges": ["l l"]}, TOKENS.index("he")
+    for pre, says, expected in (
+        ("llama-bpe", {}, [1, whole]),
+        ("llama-bpe", {"tokenizer.ggml.add_bos_token": False}, [whole]),
+        ("smollm", {}, [TOKENS.index("h"), TOKENS.index("e")]),
+        ("smollm", {"tokenizer.ggml.add_bos_token": True}, [1, TOKENS.index("h"), TOKENS.index("e")]),
+    ):
+        path = write(tmp_path / "a.gguf", model, "llama", pre=pre, **bos, **no_merges, **says)
+        assert Tokenizer.from_gguf(GGUFFile(path)).encode_raw("he") == expected, (pre, says)
+    path = write(tmp_path / "a.gguf", model, "llama", pre="llama-bpe")
+    assert Tokenizer.from_gguf(GGUFFile(path)).encode_raw("he") == [whole]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *({f"tokenizer.ggml.{key}_token_id": 999} for key in ("bos", "eos", "unknown", "padding", "eot")),
+        {"tokenizer.ggml.merges": ["h unknown"]},
+        {"tokenizer.ggml.merges": ["h"]},
+        {"tokenizer.ggml.merges": 5},
+        {"tokenizer.ggml.tokens": "a"},
+        {"tokenizer.ggml.token_type": [3] * 999},
+    ],
+    ids=lambda damage: next(iter(damage)),
+)
+def test_damaged_tokenizers_are_refused(make_decoder: Callable[..., Decoder], tmp_path: Path, damage: dict[str, Any]):
+    path = write(tmp_path / "a.gguf", make_decoder(vocab_size=len(TOKENS)), "llama", **damage)
+    with pytest.raises(CheckpointError, match=r"a\.gguf holds a damaged tokenizer: "):
+        Tokenizer.from_gguf(GGUFFile(path))
+
+
 def test_unsupported_files_are_refused(make_decoder: Callable[..., Decoder], tmp_path: Path):
     model = make_decoder(vocab_size=len(TOKENS))
     with pytest.raises(CheckpointError, match="architecture 'mamba'; allowed: llama, qwen2, qwen3"):
         load_checkpoint(write(tmp_path / "a.gguf", model, "mamba"))
     with pytest.raises(CheckpointError, match="scales its rotary embedding"):
         load_checkpoint(write(tmp_path / "b.gguf", model, "llama", rope_scaling_type="yarn"))
+    for key in ("llama.rope.scaling.factor", "llama.rope.scale_linear"):
+        with pytest.raises(CheckpointError, match="scales its rotary embedding"):
+            load_checkpoint(write(tmp_path / "b.gguf", model, "llama", **{key: 4.0}))
+        for factor in (0.0, 1.0):
+            load_checkpoint(write(tmp_path / "b.gguf", model, "llama", **{key: factor}))
+    # llama.cpp takes no factor from a file of this type.
+    unscaled = {"llama.rope.scaling.type": "none", "llama.rope.scaling.factor": 4.0}
+    load_checkpoint(write(tmp_path / "b.gguf", model, "llama", **unscaled))
     with pytest.raises(CheckpointError, match="splits 'tekken'; allowed: model 'gpt2' with gpt-2, llama-bpe"):
         Tokenizer.from_gguf(GGUFFile(write(tmp_path / "c.gguf", model, "llama", pre="tekken")))
     (tmp_path / "d.gguf").write_bytes(b"GGUF" + bytes(3))
@@ -182,3 +231,34 @@ def test_damaged_alignment_is_refused(tmp_path: Path, value: bytes):
     (tmp_path / "a.gguf").write_bytes(head + value + bytes(64))
     with pytest.raises(CheckpointError, match=r"cannot read .*a\.gguf"):
         GGUFFile(tmp_path / "a.gguf")
+
+
+@pytest.mark.parametrize("value", [[4, 4], 0])
+def test_head_counts_are_single_numbers(make_decoder: Callable[..., Decoder], tmp_path: Path, value: Any):
+    path = write(
+        tmp_path / "a.gguf", make_decoder(vocab_size=len(TOKENS)), "llama", **{"llama.attention.head_count": value}
+    )
+    with pytest.raises(
+        CheckpointError, match=r"llama\.attention\.head_count of .*a\.gguf is .*; allowed: a whole number"
+    ):
+        load_checkpoint(path)
+
+
+def test_offsets_beyond_any_file_are_refused(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    path = write(tmp_path / "a.gguf", make_decoder(vocab_size=len(TOKENS)), "llama")
+    file = GGUFFile(path)
+    file._tensors = {name: dataclasses.replace(one, offset=2**63) for name, one in file._tensors.items()}
+    with pytest.raises(CheckpointError, match=r"cannot read .* of .*a\.gguf"):
+        load_checkpoint(file)
+
+
+@pytest.mark.skipif(not multiplies_integers(torch.device("cpu")), reason="this CPU has no exact integer products")
+def test_converted_files_keep_their_defaults_and_ends(make_decoder: Callable[..., Decoder], tmp_path: Path):
+    model = make_decoder(vocab_size=len(TOKENS), hidden_size=64, head_dim=16, intermediate_size=96)
+    path = write(tmp_path / "model.gguf", model, "llama", **{"tokenizer.ggml.eot_token_id": 2})
+    quantize(GGUFFile(path), tmp_path / "out", "w4a8")
+    generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
+    assert generation == {"temperature_start": 0.0, "temperature_end": 0.0, "eos_token_id": [0, 2]}
+    before, after = load(str(path)), load(tmp_path / "out")
+    assert after.tokenizer.eos_ids == before.tokenizer.eos_ids == (0, 2)
+    assert after.sampler_defaults == before.sampler_defaults

@@ -142,7 +142,8 @@ def test_invalid_configs_are_refused(saved: Path, changes: dict[str, Any], messa
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"{", "is not JSON"), (b"\xff{}", "is not JSON"), (b"[]", "holds a list")]
+    ("content", "message"),
+    [(b"{", "is not JSON"), (b"\xff{}", "is not JSON"), (b"[" * 100_000, "is not JSON"), (b"[]", "holds a list")],
 )
 def test_configs_that_are_not_objects_are_refused(saved: Path, content: bytes, message: str):
     (saved / "config.json").write_bytes(content)

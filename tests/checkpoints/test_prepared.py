@@ -206,6 +206,13 @@ def test_disk_space_is_checked_before_conversion(tmp_path: Path, converted: Path
         save_prepared(tmp_path / "full", tmp_path / "model", QUANTIZATIONS["w4a8"])
 
 
+@pytest.mark.parametrize("place", ["file", "file/inside"])
+def test_files_in_the_place_of_the_directory_are_named(tmp_path: Path, converted: Path, place: str):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match=f"cannot write .*{place}: "):
+        save_prepared(tmp_path / place, tmp_path / "model", QUANTIZATIONS["w4a8"])
+
+
 def test_floats_may_be_stored_in_bfloat16(saved: Path, tmp_path: Path):
     """They can be loaded as bfloat16 or float32."""
     save_prepared(tmp_path / "out", saved, QUANTIZATIONS["w4a8"], dtype=torch.bfloat16)

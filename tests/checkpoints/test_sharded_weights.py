@@ -70,13 +70,21 @@ def test_tensors_missing_from_all_shards_are_named(sharded: Path):
         load_checkpoint(sharded)
 
 
+def test_tensors_in_two_shards_are_named(sharded: Path):
+    first, second = (load_file(sharded / f"part-{part}.safetensors") for part in (0, 1))
+    name = min(first)
+    save_file(second | {name: first[name] + 1}, sharded / "part-1.safetensors")
+    with pytest.raises(CheckpointError, match=rf"part-1\.safetensors holds {name} a second time; allowed"):
+        load_checkpoint(sharded)
+
+
 def test_index_cannot_leave_its_directory(sharded: Path):
     write_index(sharded, dict.fromkeys(read_index(sharded), "../elsewhere.safetensors"))
     with pytest.raises(CheckpointError, match=r"names '\.\./elsewhere\.safetensors'; allowed: files beside it"):
         load_checkpoint(sharded)
 
 
-@pytest.mark.parametrize("index", [None, 3, ["a"]])
+@pytest.mark.parametrize("index", [None, 3, ["a"], {}])
 def test_invalid_indexes_are_refused(sharded: Path, index: object):
     write_index(sharded, index)
     with pytest.raises(CheckpointError, match="has no weight_map"):

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sfumato.checkpoints import registry
-from sfumato.checkpoints.registry import ASSETS, PACKAGED, Packaged
+from sfumato.checkpoints.registry import ASSETS, PACKAGED, Packaged, find_model
+from sfumato.errors import CheckpointError
 
 NAME = "smollm2-135m-instruct"
 HUB_ID = "someone/small"
@@ -117,3 +118,22 @@ def test_cache_is_listed_and_cleared(cache: Path, sfumato: Any):
     assert f"2.0 MB  {cache / 'kept'}" in sfumato("models").stdout
     assert sfumato("models", "rm", "kept").stderr == f"removed {cache / 'kept'}: 2.0 MB\n"
     assert [path.name for path in cache.iterdir()] == [pulled.name]
+
+
+def test_names_too_long_for_a_file_are_refused():
+    with pytest.raises(CheckpointError, match=r"cannot read the model 'a+.*: File name too long"):
+        find_model("a" * 300)
+
+
+def test_a_dropped_connection_is_a_checkpoint_error(monkeypatch: pytest.MonkeyPatch):
+    """The hub's client passes on the errors of its own client, which are no OSErrors."""
+
+    class DroppedError(Exception):
+        pass
+
+    def drop(*arguments: Any, **settings: Any) -> str:
+        raise DroppedError("peer closed connection")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", drop)
+    with pytest.raises(CheckpointError, match="the hub does not provide it: peer closed connection"):
+        find_model(HUB_ID)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.models.layers import (
@@ -17,6 +18,7 @@ from sfumato.models.layers import (
     SelfConditioning,
     rotary_frequencies,
 )
+from sfumato.models.moe import MoEConfig
 
 # R rows, Q positions, H heads, E head dimension
 
@@ -107,3 +109,11 @@ def test_llama3_scaling_stretches_only_long_wavelengths():
 def test_linear_scaling_divides_all_frequencies():
     scaling = RopeScaling(rope_type="linear", factor=4.0)
     torch.testing.assert_close(rotary_frequencies(6, 50.0, scaling=scaling), rotary_frequencies(6, 50.0) / 4)
+
+
+def test_groups_of_one_expert_are_refused():
+    sizes = {"num_experts": 4, "num_experts_per_tok": 1, "moe_intermediate_size": 8}
+    with pytest.raises(ConfigError, match="n_group is 4; allowed: 1, or at most num_experts / 2 = 2"):
+        MoEConfig(n_group=4, **sizes)
+    assert [MoEConfig(n_group=num, **sizes).n_group for num in (1, 2)] == [1, 2]
+    assert MoEConfig(**sizes | {"num_experts": 1}).n_group == 1

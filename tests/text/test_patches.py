@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import ast
 import itertools
+import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.text.lexemes import lex
-from sfumato.text.patches import Patch, apply
+from sfumato.text import patches
+from sfumato.text.lexemes import is_level, lex
+from sfumato.text.patches import Patch, apply, line_span, line_starts
 
 SOURCE = """def f(a, b):
     # keep
@@ -24,13 +27,13 @@ SOURCE = """def f(a, b):
 def edit(source: str, *edits: tuple[str, tuple[str, ...], tuple[str, ...]]) -> str:
     """Replace lexemes in the first match of each anchor, a sequence of lexemes separated by " | "."""
     lexemes = lex(source)
-    patches = []
+    chosen = []
     for anchor, old, new in edits:
         words = anchor.split(" | ")
         start = next(i for i in range(len(lexemes)) if [lexeme.text for lexeme in lexemes[i : i + len(words)]] == words)
         offset = words.index(old[0]) if old else len(words)
-        patches.append(Patch(start + offset, start + offset + len(old), new))
-    return apply(source, lexemes, patches)
+        chosen.append(Patch(start + offset, start + offset + len(old), new))
+    return apply(source, lexemes, chosen)
 
 
 @pytest.mark.parametrize(
@@ -93,3 +96,48 @@ def test_new_levels_are_indented_by_four_spaces() -> None:
     lexemes = lex(source)
     edited = apply(source, lexemes, [Patch(len(lexemes), len(lexemes), ("<1>", "c", "<2>", "d"))])
     assert edited == "if a:\n\tb\n\tc\n\t    d\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "start", "end", "after"),
+    [
+        ("x = f(1)\n", 1, 3, "f(1)\n"),
+        ("if a:\n    x = f(1)\n", 5, 7, "if a:\n    f(1)\n"),
+        ("x = y  # why\n", 2, 4, "x  # why\n"),
+        ("f(a,  # why\n  b)\n", 3, 5, "f(  # why\n  b)\n"),
+    ],
+)
+def test_deleted_lexemes_leave_no_blanks_behind(source: str, start: int, end: int, after: str) -> None:
+    assert apply(source, lex(source), [Patch(start, end, ())]) == after
+
+
+def test_deletions_leave_the_other_lexemes() -> None:
+    """As long as brackets and lines do not change."""
+    source, random_ = Path(patches.__file__).read_text(encoding="utf-8"), random.Random(0)
+    lexemes = lex(source)
+    words = [lexeme.text for lexeme in lexemes]
+    num_deleted = 0
+    while num_deleted < 200:
+        start = random_.randrange(1, len(words) - 4)
+        end = start + random_.randint(1, 3)
+        line_goes = is_level(words[start - 1]) and is_level(words[end])
+        if line_goes or any(is_level(word) or word in "()[]{}" for word in words[start:end]):
+            continue
+        edited = apply(source, lexemes, [Patch(start, end, ())])
+        assert [lexeme.text for lexeme in lex(edited)] == words[:start] + words[end:], words[start - 3 : end + 3]
+        num_deleted += 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_spans_end_before_the_last_line_end(end: str) -> None:
+    text = end.join(["a", "", "b", "", ""])
+    starts = line_starts(text)
+    found = [line_span(starts, text, first, last) for first, last in ((1, 1), (1, 2), (1, 3), (2, 2), (3, 4), (4, 5))]
+    assert [None if span is None else text[slice(*span)] for span in found] == [
+        "a",
+        f"a{end}",
+        f"a{end}{end}b",
+        "",
+        f"b{end}",
+        None,
+    ]

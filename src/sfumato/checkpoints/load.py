@@ -112,6 +112,7 @@ def save_checkpoint(
         (directory / DELTA).unlink(missing_ok=True)
     else:
         save_delta(directory, weights, base, bits=bits or 8)
+        (directory / WEIGHTS).unlink(missing_ok=True)
     write_json(directory / "generation_config.json", generation or {})
     write_json(directory / "config.json", native_config(model.config, spec))
 

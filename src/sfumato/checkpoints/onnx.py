@@ -25,7 +25,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from sfumato.checkpoints.load import Checkpoint
-from sfumato.checkpoints.tensors import WEIGHTS, round_tensor
+from sfumato.checkpoints.tensors import LEVELS, SCALES, WEIGHTS, round_tensor
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.kernels.base import TORCH
 from sfumato.models.decoder import Decoder
@@ -356,7 +356,7 @@ def _stored_as_read(source: Path, model: Decoder) -> bytes | None:
 
 
 def _rounded(name: str) -> tuple[str, str]:
-    return f"{name}.levels", f"{name}.scales"
+    return f"{name}{LEVELS}", f"{name}{SCALES}"
 
 
 def _refer(proto: onnx.ModelProto, stored: Mapping[str, Place]) -> None:

@@ -171,7 +171,7 @@ class Shards:
         layout: what the files will hold together.
 
     Raises:
-        CheckpointError: if the disk has no room.
+        CheckpointError: if the directory cannot be created, or the disk has no room.
     """
 
     def __init__(self, directory: Path, layout: Layout) -> None:
@@ -179,8 +179,12 @@ class Shards:
         self._files: list[Path] = []
         self._map: dict[str, str] = {}
         self._waiting: dict[str, Tensor] = {}
-        directory.mkdir(parents=True, exist_ok=True)
-        num_bytes, free = sum(one.nbytes for one in layout.expected.values()), shutil.disk_usage(directory).free
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            free = shutil.disk_usage(directory).free
+        except OSError as error:
+            raise CheckpointError(f"cannot write {directory}: {error.strerror}") from None
+        num_bytes = sum(one.nbytes for one in layout.expected.values())
         if num_bytes > free:
             raise CheckpointError(
                 f"{directory} has {free / 1e9:.1f} GB of free disk, but the weights take {num_bytes / 1e9:.1f} GB"

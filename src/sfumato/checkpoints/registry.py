@@ -64,6 +64,10 @@ def find_model(name: str | Path) -> Path:
         return locate(str(name))
     embedded = sorted([*(path.parent.name for path in ASSETS.glob("*/config.json")), *PACKAGED])
     path = ASSETS / str(name) if str(name) in embedded else Path(name)
+    try:
+        is_here = path.exists()
+    except OSError as error:
+        raise CheckpointError(f"cannot read the model {str(name)!r:.80}: {error.strerror}") from None
     if path.is_file() and path.suffix != SUFFIX:
         raise CheckpointError(f"{path} is a file; allowed: a checkpoint directory, or a {SUFFIX} file")
     if path.is_dir() and not (path / "config.json").exists():
@@ -73,7 +77,7 @@ def find_model(name: str | Path) -> Path:
         raise CheckpointError(
             f"{path} holds {what}; allowed: the directory of a checkpoint or a run, or a {SUFFIX} file"
         )
-    if path.exists():
+    if is_here:
         return path
     if isinstance(name, str) and _HUB_ID.fullmatch(name) and path.suffix != SUFFIX:
         return _download(name)
@@ -88,11 +92,11 @@ def find_model(name: str | Path) -> Path:
 def _download(hub_id: str) -> Path:
     """Download a repository's config, tokenizer and safetensors, and nothing else; never code."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(hub_id, allow_patterns=["*.json", "*.safetensors", "*.jinja"]))
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+    except Exception as error:
+        # Errors of the hub's libraries have no common base.
         raise CheckpointError(f"there is no directory {hub_id}, and the hub does not provide it: {error}") from None
 
 

@@ -26,7 +26,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from sfumato.checkpoints.registry import PACKAGED, find_model, open_checkpoint
-from sfumato.config import read_json
+from sfumato.config import check_number, read_json
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
 from sfumato.models.quantization.weights import Bits, Quantization, QuantizedWeight, dequantize
@@ -42,7 +42,7 @@ DTYPES = {**_DTYPES, "I32": torch.int32, "I8": torch.int8, "U8": torch.uint8}
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 # Bytes read from a file before it is reopened, which takes a millisecond for a thousand tensors.
 _PORTION_BYTES = 2**26
-_LEVELS, _SCALES, _GROUPS = ".levels", ".scales", ".groups"
+LEVELS, SCALES, _GROUPS = ".levels", ".scales", ".groups"
 DELTA = "delta.safetensors"
 BASE = "base.json"
 _GGUF_ARCHITECTURES = ("llama", "qwen2", "qwen3")
@@ -106,6 +106,8 @@ class SafetensorsSource:
                 self.dtypes |= dict.fromkeys(found.keys() - plain)
             if named is not None and (astray := named - found.keys()):
                 raise CheckpointError(f"{path} lacks tensors that {INDEX} says it has: {', '.join(sorted(astray)[:8])}")
+            if twice := found.keys() & self._shapes.keys():
+                raise CheckpointError(f"{path} holds {min(twice)} a second time; allowed: each tensor in one shard")
             self._shapes |= found
 
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -138,7 +140,7 @@ def weight_files(directory: Path) -> dict[Path, set[str] | None]:
         return {directory / WEIGHTS: None}
     named: dict[Path, set[str] | None] = {}
     index = read_json(directory / INDEX).get("weight_map")
-    if not isinstance(index, dict):
+    if not isinstance(index, dict) or not index:
         raise CheckpointError(f"{directory / INDEX} has no weight_map")
     for name, file in index.items():
         path = directory / str(file)
@@ -159,7 +161,7 @@ def round_tensor(name: str, tensor: Tensor, bits: Bits) -> dict[str, Tensor]:
         return {name: tensor.contiguous()}
     weight = QuantizedWeight(tensor.shape, Quantization(bits), torch.float32)
     weight.put((), tensor)
-    held = {f"{name}{_LEVELS}": weight.levels, f"{name}{_SCALES}": weight.scales}
+    held = {f"{name}{LEVELS}": weight.levels, f"{name}{SCALES}": weight.scales}
     return held if weight.groups is None else held | {f"{name}{_GROUPS}": weight.groups}
 
 
@@ -170,9 +172,9 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
         stem, kind = name.rpartition(".")[0], name[name.rfind(".") :]
         stored = file.get_slice(name)
         *leading, width = stored.get_shape() or [1]
-        if kind == _LEVELS and f"{stem}{_SCALES}" in names:
+        if kind == LEVELS and f"{stem}{SCALES}" in names:
             shapes[stem] = (*leading, 2 * width if stored.get_dtype() == "U8" else width)
-        elif kind not in (_SCALES, _GROUPS) or f"{stem}{_LEVELS}" not in names:
+        elif kind not in (SCALES, _GROUPS) or f"{stem}{LEVELS}" not in names:
             shapes[name] = tuple(stored.get_shape())
     return shapes
 
@@ -180,16 +182,21 @@ def stored_shapes(file: Any) -> dict[str, tuple[int, ...]]:
 def read_tensor(file: Any, name: str) -> Tensor:
     """A tensor of an open file."""
     if is_rounded(file, name):
-        grouped = f"{name}{_GROUPS}" in file.keys()  # noqa: SIM118
-        levels, scales = (file.get_tensor(f"{name}{part}") for part in (_LEVELS, _SCALES))
-        return dequantize(levels, scales, torch.float32, file.get_tensor(f"{name}{_GROUPS}") if grouped else None)
+        levels, scales = (file.get_tensor(f"{name}{part}") for part in (LEVELS, SCALES))
+        groups = file.get_tensor(f"{name}{_GROUPS}") if f"{name}{_GROUPS}" in file.keys() else None  # noqa: SIM118
+        try:
+            if scales.shape[:-1] == levels.shape[:-1] and (groups is None or groups.shape[:-2] == levels.shape[:-1]):
+                return dequantize(levels, scales, torch.float32, groups)
+        except (RuntimeError, ValueError, IndexError):
+            pass
+        raise SafetensorError(f"levels, scales and groups of {name} have shapes that do not fit")
     tensor: Tensor = file.get_tensor(name)
     return tensor
 
 
 def is_rounded(file: Any, name: str) -> bool:
     """Whether a tensor of an open file is quantized."""
-    return f"{name}{_LEVELS}" in file.keys()  # noqa: SIM118
+    return f"{name}{LEVELS}" in file.keys()  # noqa: SIM118
 
 
 @contextmanager
@@ -229,10 +236,14 @@ class GGUFSource:
         values = {
             key.removeprefix(prefix): value for key, value in self._file.metadata.items() if key.startswith(prefix)
         }
-        if values.get("rope.scaling.type", "none") != "none" or "rope_freqs.weight" in self._file.shapes():
+        # Without a type, llama.cpp scales linearly by the factor, if there is one.
+        factor = values.get("rope.scaling.factor", values.get("rope.scale_linear", 0))
+        scaling = values.get("rope.scaling.type", "none" if factor in (0, 1) else "linear")
+        if scaling != "none" or "rope_freqs.weight" in self._file.shapes():
             raise CheckpointError(f"{self.where} scales its rotary embedding; allowed: GGUF files without rope scaling")
         try:
-            width, num_heads = values["embedding_length"], self._num_heads("q")
+            width = self._whole(f"{prefix}embedding_length", values["embedding_length"])
+            num_heads = self._num_heads("q")
             return {
                 "model_type": self.architecture,
                 "vocab_size": self._file.shapes()["token_embd.weight"][0],
@@ -241,7 +252,7 @@ class GGUFSource:
                 "num_hidden_layers": values["block_count"],
                 "num_attention_heads": num_heads,
                 "num_key_value_heads": self._num_heads("k"),
-                "head_dim": values.get("attention.key_length", width // (num_heads or 1)),
+                "head_dim": values.get("attention.key_length", width // num_heads),
                 "max_position_embeddings": values["context_length"],
                 "rms_norm_eps": values["attention.layer_norm_rms_epsilon"],
                 "rope_theta": values.get("rope.freq_base", 10000.0),
@@ -262,8 +273,13 @@ class GGUFSource:
 
     def _num_heads(self, kind: str) -> int:
         """The number of heads of queries ("q") or keys ("k")."""
-        count, keys = f"{self.architecture}.attention.head_count", f"{self.architecture}.attention.head_count_kv"
-        return int(self._file.get(keys if kind == "k" and keys in self._file.metadata else count))
+        key, keys = f"{self.architecture}.attention.head_count", f"{self.architecture}.attention.head_count_kv"
+        key = keys if kind == "k" and keys in self._file.metadata else key
+        return self._whole(key, self._file.get(key))
+
+    def _whole(self, key: str, value: Any) -> int:
+        check_number(f"{key} of {self.where}", value, 1, whole=True, error=CheckpointError)
+        return int(value)
 
 
 def _renamed(name: str) -> str:
@@ -307,6 +323,8 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
         CheckpointError: if the base cannot be read, or a file cannot be written.
     """
     path = resolve_base(base)
+    if path.resolve() == directory.resolve():
+        raise CheckpointError(f"the base is {path}, the directory to write; allowed: another checkpoint")
     source, new = tensors_of(path), dict(weights)
     stored: dict[str, Tensor] = {}
     taken = []
@@ -364,7 +382,11 @@ class DeltaSource:
             raise CheckpointError(f"{path} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")
         with opened_tensors(self._path) as file:
             stored = stored_shapes(file)
-        self._changed = stored.keys() & self._taken
+        self._changed, shapes = stored.keys() & self._taken, self._base.shapes()
+        for name in sorted(self._changed):
+            if stored[name] != shapes[name]:
+                given, allowed = list(stored[name]), list(shapes[name])
+                raise CheckpointError(f"{self._path}: {name} has shape {given}; allowed: {allowed}, as in {path}")
         self._new = {name: shape for name, shape in stored.items() if name not in self._taken}
 
     def shapes(self) -> Mapping[str, tuple[int, ...]]:

@@ -53,6 +53,11 @@ class MoEConfig:
         check_range(self, "routed_scaling_factor", 0, above=True)
         if self.num_experts % self.n_group:
             raise ConfigError(f"n_group is {self.n_group}; allowed: a divisor of num_experts = {self.num_experts}")
+        if self.n_group > 1 and 2 * self.n_group > self.num_experts:
+            # A group is scored by two.
+            raise ConfigError(
+                f"n_group is {self.n_group}; allowed: 1, or at most num_experts / 2 = {self.num_experts // 2}"
+            )
         if self.topk_group > self.n_group:
             raise ConfigError(f"topk_group is {self.topk_group}; allowed: at most n_group = {self.n_group}")
         room = self.num_experts // self.n_group * self.topk_group

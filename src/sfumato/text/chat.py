@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -34,12 +36,21 @@ class ChatTemplate:
     Args:
         source: Jinja text, or a list of {"name", "template"} of which "default" is used; None if there is none.
         tokens: the tokens a template may name, such as {"eos_token": "<|end|>"}.
+
+    Raises:
+        CheckpointError: if the source is anything else.
     """
 
     def __init__(self, source: Any, tokens: Mapping[str, str]) -> None:
+        template = source
         if isinstance(source, list):
-            source = {entry["name"]: entry["template"] for entry in source}.get("default")
-        self._source: str | None = source
+            with contextlib.suppress(TypeError, KeyError):
+                template = {entry["name"]: entry["template"] for entry in source}.get("default")
+        if not isinstance(template, str | None):
+            raise CheckpointError(
+                f"the checkpoint's chat_template is {source!r:.80}; allowed: a text, or a list of names and templates"
+            )
+        self._source: str | None = template
         self._tokens = dict(tokens)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,16 +97,22 @@ class ChatTemplate:
         # The settings and names that templates expect: transformers, utils/chat_template_utils.py.
         environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
         environment.filters["tojson"] = _to_json
-        # Makes texts of any size.
-        del environment.filters["center"]
+        # They make texts of any size.
+        for name in ("center", "format", "indent"):
+            del environment.filters[name]
         environment.globals |= {"raise_exception": _refuse, "strftime_now": _now, "namespace": _GuardedNamespace}
+        # Python reads names in this form.
+        if _TURNS in unicodedata.normalize("NFKC", self._source):
+            raise CheckpointError(f"the checkpoint's chat template names {_TURNS}; allowed: other names")
         try:
             return environment.from_string(self._source)
-        except jinja2.TemplateError as error:
+        except (jinja2.TemplateError, SyntaxError, RecursionError, ValueError) as error:
             raise CheckpointError(f"the checkpoint's chat template is broken: {error}") from error
 
 
 _TURNS = "turns_of_all_loops"
+# Methods of texts and bytes that make texts of any size.
+_WIDENING = frozenset({"center", "expandtabs", "format", "format_map", "ljust", "rjust", "zfill"})
 
 
 class _Turns:
@@ -126,6 +143,13 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         elif operator == "%" and isinstance(left, str) and re.search(r"\d{5}|\*", left):
             raise jinja2.TemplateError(f"it formats {left!r}; allowed: widths below 10,000")
         return super().call_binop(context, operator, left, right)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a template may read an attribute."""
+        return super().is_safe_attribute(obj, attr, value) and not (isinstance(obj, str | bytes) and attr in _WIDENING)
+
+    def wrap_str_format(self, value: Any) -> None:
+        """Leave `str.format` to `is_safe_attribute`, which jinja2 would not ask about it."""
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
         template = super()._parse(source, name, filename)
@@ -159,18 +183,31 @@ class _GuardedNamespace(Namespace):
 
 
 def cover(messages: Sequence[Message], markup: Iterable[str]) -> tuple[list[Message], dict[str, str]]:
-    """Replace each piece of markup inside messages by a private character.
+    """Replace each piece of markup inside messages by a private character; also its start at the end of a string, if
+    another string begins with its end, because templates join strings.
 
     Returns:
         The messages to render, and what each private character stands for.
     """
-    given = "".join(_strings(list(messages)))
+    markup, strings = list(markup), list(_strings(list(messages)))
+    given = "".join(strings)
+    # Templates also strip strings.
+    shorter = range(1, max(map(len, markup), default=0))
+    heads = {text[:num] for text in map(str.lstrip, strings) for num in shorter}
+    tails = {text[-num:] for text in map(str.rstrip, strings) for num in shorter}
+    starts = [
+        text[:num]
+        for text in markup
+        for num in range(1, len(text))
+        if text[:num] in tails and any(text[end:] in heads for end in range(num, len(text)))
+    ]
+    whole = [text for text in markup if any(text in string for string in strings)]
     free = (chr(code) for code in _PRIVATE_CHARACTERS if chr(code) not in given)
-    covers = {text: next(free) for text in markup if text in given}
+    covers = {text: next(free) for text in dict.fromkeys([*whole, *starts])}
     if not covers:
         return list(messages), {}
-    longest_first = sorted(covers, key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, longest_first)))
+    inside, at_end = (map(re.escape, sorted(some, key=len, reverse=True)) for some in (whole, starts))
+    pattern = re.compile("|".join([*inside, *(rf"{text}(?=\s*\Z)" for text in at_end)]))
     covered = [_substitute(message, pattern, covers) for message in messages]
     return covered, {character: text for text, character in covers.items()}
 

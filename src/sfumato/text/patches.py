@@ -59,7 +59,7 @@ def line_span(starts: Sequence[int], text: str, first: int, last: int) -> tuple[
     if not 1 <= first <= last < len(starts):
         return None
     start = starts[first - 1]
-    return start, start + len(text[start : starts[last]].rstrip("\r\n"))
+    return start, start + len(text[start : starts[last]].removesuffix("\n").removesuffix("\r"))
 
 
 def indentation(source: str, lexemes: Sequence[Lexeme]) -> list[str]:
@@ -85,7 +85,11 @@ def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[s
     after = lexemes[end] if end < len(lexemes) else None
     left = before.end if before is not None else 0
     right = after.start if after is not None else len(source)
-    if (after is not None and _is_head(after.text)) or after is None or source[left:right].strip(" \t"):
+    if (
+        (after is not None and _is_head(after.text))
+        or after is None
+        or source[goes[-1].end if goes else left : right].strip(" \t")
+    ):
         # Text between them, such as a comment or a line end, stays after the new text.
         right = goes[-1].end if goes else left
     if goes and before is not None and source[left : goes[0].start].strip(" \t") and not _is_head(goes[0].text):

@@ -7,6 +7,7 @@ characters and ends nothing.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
-from tokenizers import Regex, decoders, models, pre_tokenizers
+from tokenizers import Regex, decoders, models, pre_tokenizers, processors
 
-from sfumato.config import read_json
+from sfumato.config import check_number, read_json
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.gguf_file import GGUFFile
-from sfumato.storage import write_atomically
+from sfumato.storage import write_atomically, write_json
 from sfumato.text.chat import ChatTemplate, Message, cover
 
 # Split patterns of the models' own tokenizers; a split keeps its matches as separate pieces.
@@ -66,7 +67,7 @@ class Tokenizer:
         eos_ids: further ids that end a text, besides the config's eos_token.
 
     Raises:
-        CheckpointError: if the config names an unknown token, or no token that ends a text.
+        CheckpointError: if the config names an unknown token, or no token that ends a text, or if an id is unknown.
     """
 
     def __init__(self, tokenizer: tokenizers.Tokenizer, config: Mapping[str, Any], eos_ids: Sequence[int] = ()) -> None:
@@ -84,16 +85,13 @@ class Tokenizer:
         self.special_ids: frozenset[int] = frozenset(self._special_ids.values())
         """Ids of the special tokens, which no text encodes to."""
         own_eos = self._id_of("eos_token")
+        for id_ in eos_ids:
+            check_number("eos_token_id", id_, 0, self.vocab_size - 1, whole=True, error=CheckpointError)
         ids = ([] if own_eos is None else [own_eos]) + list(eos_ids)
         if not ids:
             raise CheckpointError("the tokenizer's config has no eos_token; name the token that ends a text")
         self.eos_ids: tuple[int, ...] = tuple(dict.fromkeys(ids))
         """Ids that end a text, the tokenizer's own first."""
-        pad_id = self._id_of("pad_token")
-        self.pad_id: int = self.eos_ids[0] if pad_id is None else pad_id
-        """Padding id; the first of `eos_ids` if the checkpoint names none."""
-        self.mask_id: int | None = self._id_of("mask_token")
-        """Id of the mask token, if there is one."""
 
     @classmethod
     def load(cls, directory: str | Path) -> Tokenizer:
@@ -114,11 +112,18 @@ class Tokenizer:
         config = read_json(directory / "tokenizer_config.json")
         template_path = directory / "chat_template.jinja"
         if template_path.is_file():
-            config["chat_template"] = template_path.read_text(encoding="utf-8")
-        eos_ids: int | list[int] | None = None
+            try:
+                config["chat_template"] = template_path.read_text(encoding="utf-8")
+            except (OSError, ValueError) as error:
+                raise CheckpointError(f"cannot read {template_path}: {error}") from None
+        eos_ids = None
         if (directory / "generation_config.json").is_file():
             eos_ids = read_json(directory / "generation_config.json").get("eos_token_id")
-        return cls(tokenizer, config, [eos_ids] if isinstance(eos_ids, int) else eos_ids or [])
+        eos_ids = [] if eos_ids is None else eos_ids if isinstance(eos_ids, list) else [eos_ids]
+        try:
+            return cls(tokenizer, config, eos_ids)
+        except CheckpointError as error:
+            raise CheckpointError(f"{directory}: {error}") from None
 
     @classmethod
     def of(cls, source: Path | GGUFFile) -> Tokenizer:
@@ -134,18 +139,28 @@ class Tokenizer:
         """Read the tokenizer of a GGUF file: byte-level BPE, with splits as llama.cpp names them.
 
         Raises:
-            CheckpointError: if the tokenizer is of another kind.
+            CheckpointError: if the tokenizer is of another kind, or damaged.
         """
-        kind, splits = file.get("tokenizer.ggml.model"), file.metadata.get("tokenizer.ggml.pre", "gpt-2")
+        kind, splits = file.get("tokenizer.ggml.model"), str(file.metadata.get("tokenizer.ggml.pre", "gpt-2"))
         if kind != "gpt2" or splits not in _GGUF_SPLITS:
             raise CheckpointError(
                 f"{file.path} holds a tokenizer of model {kind!r} with splits {splits!r}; allowed: model 'gpt2' with "
                 f"{', '.join(sorted(_GGUF_SPLITS))}"
             )
-        tokens: list[str] = file.get("tokenizer.ggml.tokens")
-        kinds: list[int] = file.get("tokenizer.ggml.token_type")
-        merges = [tuple(merge.split(" ", 1)) for merge in file.get("tokenizer.ggml.merges")]
-        bpe = models.BPE(vocab={token: id_ for id_, token in enumerate(tokens)}, merges=merges, ignore_merges=False)
+        tokens, kinds, merges = (file.get(f"tokenizer.ggml.{key}") for key in ("tokens", "token_type", "merges"))
+        try:
+            # The library raises a bare Exception for a merge of unknown tokens.
+            return cls._of_lists(tokens, kinds, merges, splits, file.metadata)
+        except Exception as error:
+            raise CheckpointError(f"{file.path} holds a damaged tokenizer: {error}") from error
+
+    @classmethod
+    def _of_lists(
+        cls, tokens: list[str], kinds: list[int], merges: list[str], splits: str, metadata: Mapping[str, Any]
+    ) -> Tokenizer:
+        is_llama = splits == "llama-bpe"
+        pairs = [(first, second) for first, second in (merge.split(" ", 1) for merge in merges)]
+        bpe = models.BPE({token: id_ for id_, token in enumerate(tokens)}, pairs, ignore_merges=is_llama)
         tokenizer = tokenizers.Tokenizer(bpe)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [*_GGUF_SPLITS[splits], pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -156,18 +171,17 @@ class Tokenizer:
             if kind_of_token in (control, user_defined):
                 added = tokenizers.AddedToken(tokens[id_], special=kind_of_token == control, normalized=False)
                 (tokenizer.add_special_tokens if kind_of_token == control else tokenizer.add_tokens)([added])
-        named = {
-            f"{name}_token": tokens[file.metadata[key]]
-            for name, key in (
-                ("bos", "tokenizer.ggml.bos_token_id"),
-                ("eos", "tokenizer.ggml.eos_token_id"),
-                ("unk", "tokenizer.ggml.unknown_token_id"),
-                ("pad", "tokenizer.ggml.padding_token_id"),
-            )
-            if key in file.metadata
-        }
-        ends = [file.metadata[key] for key in ("tokenizer.ggml.eot_token_id",) if key in file.metadata]
-        return cls(tokenizer, {**named, "chat_template": file.metadata.get("tokenizer.chat_template")}, ends)
+        ids = {}
+        for name, key in (("bos", "bos"), ("eos", "eos"), ("unk", "unknown"), ("pad", "padding"), ("eot", "eot")):
+            if (value := metadata.get(f"tokenizer.ggml.{key}_token_id")) is not None:
+                check_number(f"{key}_token_id", value, 0, len(tokens) - 1, whole=True, error=CheckpointError)
+                ids[name] = value
+        ends = [ids.pop("eot")] if "eot" in ids else []
+        if "bos" in ids and metadata.get("tokenizer.ggml.add_bos_token", is_llama):
+            bos = tokens[ids["bos"]]
+            tokenizer.post_processor = processors.TemplateProcessing([bos, "$A"], special_tokens=[(bos, ids["bos"])])
+        named = {f"{name}_token": tokens[id_] for name, id_ in ids.items()}
+        return cls(tokenizer, {**named, "chat_template": metadata.get("tokenizer.chat_template")}, ends)
 
     def save(self, directory: str | Path) -> None:
         """Write tokenizer.json and tokenizer_config.json, which transformers can also read; creates the directory.
@@ -175,15 +189,14 @@ class Tokenizer:
         Eos ids from generation_config.json belong to the model and are not written.
         """
         directory = Path(directory)
-        text = json.dumps(self._config, ensure_ascii=False, indent=2) + "\n"
+        write_json(directory / "tokenizer_config.json", self._config)
         # tokenizer.json last: its presence marks the directory as complete.
-        write_atomically(directory / "tokenizer_config.json", text.encode())
         write_atomically(directory / "tokenizer.json", self._tokenizer.to_str(pretty=True).encode())
 
-    @property
+    @cached_property
     def vocab_size(self) -> int:
-        """Number of tokens, including added ones."""
-        return self._tokenizer.get_vocab_size(with_added_tokens=True)
+        """One more than the largest id, which may be more than the number of tokens."""
+        return max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
     @cached_property
     def unstable_ids(self) -> frozenset[int]:
@@ -219,8 +232,10 @@ class Tokenizer:
                 found.append(None)
             elif id_ in added:
                 found.append(token.encode())
-            elif byte_of is not None:
+            elif byte_of is not None and byte_of.keys() >= set(token):
                 found.append(bytes(byte_of[character] for character in token))
+            elif byte_of is not None:
+                found.append(token.encode())
             elif id_ in self.unstable_ids:
                 found.append(bytes([int(token[3:5], 16)]))
             else:
@@ -256,7 +271,13 @@ class Tokenizer:
         Raises:
             RequestError: as for `encode`.
         """
-        return [*self._tokenizer.encode("", add_special_tokens=True).ids, *self.encode(text)]
+        return [*self._prefix, *self.encode(text)]
+
+    @property
+    def _prefix(self) -> list[int]:
+        """The special tokens that the tokenizer itself puts before a text."""
+        encoding = self._tokenizer.encode("a", add_special_tokens=True)
+        return encoding.ids[: len(list(itertools.takewhile(bool, encoding.special_tokens_mask)))]
 
     @property
     def has_chat_template(self) -> bool:
@@ -312,7 +333,7 @@ class Tokenizer:
             RequestError: as for `encode_opening`.
         """
         if not self.has_chat_template:
-            return [*self._tokenizer.encode("", add_special_tokens=True).ids, _TURN]
+            return [*self._prefix, _TURN]
         pieces = self._split_at_specials(self._render_turn(()))
         return [text if special_id is None else special_id for text, special_id in pieces]
 

@@ -68,9 +68,9 @@ def no_sliding_window(table: ConfigTable) -> None:
     table.expect("use_sliding_window", False)
     table.take("sliding_window", None)
     table.take("max_window_layers", None)
-    kinds = set(table.take("layer_types", None) or ())
-    if kinds - {"full_attention"}:
-        raise CheckpointError(f"{table.where}: layer_types has {sorted(kinds)}; allowed: full_attention")
+    kinds = table.take("layer_types", None) or []
+    if not isinstance(kinds, list) or any(kind != "full_attention" for kind in kinds):
+        raise CheckpointError(f"{table.where}: layer_types is {kinds!r:.200}; allowed: a list of 'full_attention'")
 
 
 def _mixture(table: ConfigTable) -> dict[str, Any]:
