@@ -192,12 +192,12 @@ def cover(messages: Sequence[Message], markup: Iterable[str]) -> tuple[list[Mess
     markup, strings = list(markup), list(_strings(list(messages)))
     given = "".join(strings)
     # Templates also strip strings.
-    shorter = range(1, max(map(len, markup), default=0))
-    heads = {text[:num] for text in map(str.lstrip, strings) for num in shorter}
-    tails = {text[-num:] for text in map(str.rstrip, strings) for num in shorter}
+    shorter, first = range(1, max(map(len, markup), default=0)), {text[:1] for text in markup}
+    tails = {text[-num:] for text in map(str.rstrip, strings) for num in shorter if text[-num:][:1] in first}
+    heads = {text[:num] for text in map(str.lstrip, strings) for num in shorter} if tails else set()
     starts = [
         text[:num]
-        for text in markup
+        for text in (markup if tails else ())
         for num in range(1, len(text))
         if text[:num] in tails and any(text[end:] in heads for end in range(num, len(text)))
     ]
