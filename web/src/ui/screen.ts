@@ -245,7 +245,7 @@ export class ScreenElement extends LitElement {
               autocomplete="off"
               ?required=${get(of, "required") !== undefined}
               ?disabled=${get(of, "disabled") !== undefined}
-              .value=${value ?? nothing}
+              .value=${value === undefined ? nothing : live(value)}
               @change=${onInput}
               @keydown=${onKey}
             />`
