@@ -206,13 +206,8 @@ def main() -> None:
                     reasons[reason_of(reason)] += 1
                 if worked > LIMIT_S:
                     print(f"  {label}: {worked:.2f} s cpu, {seconds:.2f} s wall; {reason or 'compiled'}")
-            figures = [
-                float(np.median(wall)),
-                float(np.quantile(wall, 0.99)),
-                max(wall),
-                float(np.quantile(work, 0.99)),
-                max(work),
-            ]
+            median, p99 = np.quantile(wall, (0.5, 0.99)).tolist()
+            figures = [median, p99, max(wall), float(np.quantile(work, 0.99)), max(work)]
             shown = "".join(f"{figure:>9.3f}" for figure in figures)
             print(f"{name:<11}{setting:<8}{shown}{reasons.total():>9}", flush=True)
             for reason, count in reasons.most_common():

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.claims.panels import COLUMNS, panels
+from benchmarks.claims.panels import COLUMNS, error_bars, panels
 from benchmarks.options import Row
 from sfumato.evaluation.report import Report
 from sfumato.evaluation.suite import read_suite
@@ -59,7 +59,7 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
             ("canvas, as many as it takes", "D", [row for row in found if row["system"] == "tiny"]),
             ("one token after another", "s", [row for row in found if row["system"].endswith("twin")]),
         ):
-            ends = [[abs(row["right"] - row["right_95"][side]) for row in points] for side in (0, 1)]
+            ends = error_bars(points, "right")
             times = [1000 * row["cpu_s"] for row in points]
             axes.errorbar(
                 times,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import sfumato
+from benchmarks.claims.panels import error_bars
 from benchmarks.options import Row
 from sfumato.evaluation.statistics import share_interval
 from sfumato.evaluation.tasks import evaluate_gaps
@@ -35,9 +36,10 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
     for bar, (key, label, color) in enumerate(
         (("one", "one step", "#c6dbef"), ("many", "as many as it takes", "#08519c"))
     ):
-        ends = [[row[key] - row[f"{key}_95"][0] for row in rows], [row[f"{key}_95"][1] - row[key] for row in rows]]
         where = [i + 0.38 * (bar - 0.5) for i in range(len(rows))]
-        axes.bar(where, [row[key] for row in rows], 0.36, yerr=ends, capsize=2, label=label, color=color)
+        axes.bar(
+            where, [row[key] for row in rows], 0.36, yerr=error_bars(rows, key), capsize=2, label=label, color=color
+        )
     axes.set_xticks(range(len(rows)), [row["task"] for row in rows], fontsize=8)
     axes.set(ylim=(0, 1.02), ylabel="right")
     axes.legend(fontsize=8, frameon=False, loc="upper right", ncols=2, bbox_to_anchor=(1, 1.14))

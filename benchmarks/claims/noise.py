@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.claims.panels import error_bars
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
 from sfumato.evaluation.report import Report
@@ -46,10 +47,7 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
     for number, (system, color) in enumerate(zip(systems, _COLORS, strict=False)):
         shown = [row for row in rows if row["system"] == system]
         where = [tasks.index(row["task"]) + width * (number - (len(systems) - 1) / 2) for row in shown]
-        errors = [
-            [row["score"] - row["score_95"][0] for row in shown],
-            [row["score_95"][1] - row["score"] for row in shown],
-        ]
+        errors = error_bars(shown, "score")
         bars = axes.bar(where, [row["score"] for row in shown], 0.95 * width, yerr=errors, color=color, label=system)
         axes.bar_label(bars, [f"{row['denoising_steps']:.0f}" for row in shown], fontsize=6)
     axes.set_xticks(range(len(tasks)), tasks, fontsize=8)

@@ -1,9 +1,11 @@
-"""Plots with one panel per item."""
+"""Plots with one panel per item, and error bars."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from benchmarks.options import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,6 +13,11 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 Each = TypeVar("Each")
+
+
+def error_bars(rows: Sequence[Row], name: str) -> list[list[float]]:
+    """How far the 95% interval of a value reaches below and above it, for each row."""
+    return [[abs(row[f"{name}_95"][end] - row[name]) for row in rows] for end in (0, 1)]
 
 
 def panels(figure: Figure, shown: Sequence[Each], **options: Any) -> Iterator[tuple[Axes, Each]]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sfumato
+from benchmarks.claims.panels import error_bars
 from benchmarks.options import Row
 from sfumato.checkpoints.load import Checkpoint
 from sfumato.data.tasks import find_task, items
@@ -81,7 +82,7 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
     for bar, (way, color) in enumerate(WAYS.items()):
         shown = [row for row in rows if row["way"] == way]
         where = [tasks.index(row["task"]) + 0.27 * (bar - 1) for row in shown]
-        ends = [[abs(row["right_95"][end] - row["right"]) for row in shown] for end in (0, 1)]
+        ends = error_bars(shown, "right")
         right.bar(where, [row["right"] for row in shown], 0.25, yerr=ends, color=color, label=way, error_kw={"lw": 0.7})
         passes.bar(where, [row["passes"] for row in shown], 0.25, color=color)
     right.set(ylim=(0, 1.02), ylabel="right")

@@ -36,7 +36,7 @@ import torch
 from torch import Tensor
 
 from sfumato.constraints.automaton import Automaton, Floats, Numbers, Truths
-from sfumato.sampling.logits import COLD, NEVER, ConstrainedRow, nucleus
+from sfumato.sampling.logits import COLD, NEVER, ConstrainedRow, forbid_, nucleus
 
 _LOG = logging.getLogger(__name__)
 # Lower bound on probabilities, relative to the best possible token at a position.
@@ -169,8 +169,9 @@ class RowLogits:
     index_N: Tensor
     """int64; positions with logits, as ascending indices into flattened [R, L]."""
     logits_NV: Tensor
-    never_V: Tensor
-    """bool; tokens that are never drawn."""
+    mask_id: int | None
+    banned_V: Tensor | None
+    """bool; like the mask, these tokens are never drawn."""
     temperature: float
     """Temperature of the row; at 0, weights are those of temperature 1."""
     cut: tuple[float, int]
@@ -190,7 +191,8 @@ def constrain(constraint: Constraint, row: int, read: RowLogits) -> ConstrainedR
     indices = np.searchsorted(read.index_N.cpu().numpy(), on_canvas + row * len(read.tokens_L))
     near = indices[-1] - indices[0] + 1 == len(indices)
     rows = slice(indices[0], indices[-1] + 1) if near else torch.from_numpy(indices).to(device)
-    scores_NV = read.logits_NV[rows].float().masked_fill(read.never_V, NEVER)
+    scores_NV = read.logits_NV[rows].to(torch.float32, copy=True)
+    forbid_(scores_NV, read.mask_id, read.banned_V)
     if COLD <= temperature != 1.0:
         scores_NV = scores_NV / temperature
     if read.cut != (1.0, 0):

@@ -250,10 +250,8 @@ class LogitsReader:
         inside_NV = scores_NV[:, :vocab_size]
         torch.div(logits_NV.float(), scale_N1, out=inside_NV)
         inside_NV.clamp_min_(NEVER)
-        if self.mask_id is not None:
-            inside_NV[:, self.mask_id] = NEVER
-        if self.banned is not None:
-            inside_NV.masked_fill_(self.banned if self.banned.ndim == 1 else self.banned[row_N], NEVER)
+        banned = self.banned if self.banned is None or self.banned.ndim == 1 else self.banned[row_N]
+        forbid_(inside_NV, self.mask_id, banned)
 
     def _statistics(
         self, scores_NV: Tensor, weights_NV: Tensor, row_N: Tensor, u_N: Tensor
@@ -314,6 +312,14 @@ class LogitsReader:
 
 def _blocks(values_NV: Tensor) -> Tensor:
     return torch.unflatten(values_NV, -1, (-1, _BLOCK))
+
+
+def forbid_(scores_NV: Tensor, mask_id: int | None, banned: Tensor | None) -> None:
+    """Put the scores of the mask and of banned tokens, bool [V] or [N, V], at the minimum, in place."""
+    if mask_id is not None:
+        scores_NV[:, mask_id] = NEVER
+    if banned is not None:
+        scores_NV.masked_fill_(banned, NEVER)
 
 
 def nucleus(weights_NV: Tensor, top_p_N: Tensor, top_k_N: Tensor) -> Tensor:

@@ -116,11 +116,7 @@ def step(
         logits_NV.index_add_(1, tokens, own_N1 * values)
     constrained: list[ConstrainedRow] = []
     if constraints:
-        never_V = torch.zeros(process.vocab_size, dtype=torch.bool, device=logits_NV.device)
-        if process.mask_id is not None:
-            never_V[process.mask_id] = True
-        never_RV = (never_V if banned is None else never_V | banned).expand(len(batch), -1)
-        constrained = _constrain_rows(batch, constraints, open_RL, index_N, logits_NV, never_RV)
+        constrained = _constrain_rows(batch, process, constraints, open_RL, index_N, logits_NV, banned)
     reader = LogitsReader(
         index_N=index_N,
         open_RL=open_RL,
@@ -241,11 +237,12 @@ def _condition(
 
 def _constrain_rows(
     batch: CanvasBatch,
+    process: Process,
     constraints: Sequence[Constraint | None],
     open_RL: Tensor,
     index_N: Tensor,
     logits_NV: Tensor,
-    never_RV: Tensor,
+    banned: Tensor | None,
 ) -> list[ConstrainedRow]:
     u_R3L = batch.uniforms((Stream.PATH, Stream.CLASS, Stream.SAMPLE))
     constrained: list[ConstrainedRow] = []
@@ -257,7 +254,8 @@ def _constrain_rows(
             open_L=open_RL[row],
             index_N=index_N,
             logits_NV=logits_NV,
-            never_V=never_RV[row],
+            mask_id=process.mask_id,
+            banned_V=banned if banned is None or banned.ndim == 1 else banned[row],
             temperature=float(batch.temperature_R[row]),
             cut=(batch.settings.configs[row].top_p, batch.settings.configs[row].top_k),
             u_3L=u_R3L[row],

@@ -216,7 +216,8 @@ class Host:
         return name in self.loaded and not self.loaded[name].answering.failed
 
     async def _load(self, name: str) -> HostedModel:
-        await self._make_room(name, self._expected_bytes(name))
+        if self.loaded:
+            await self._make_room(name, await _run_aside(lambda: self._expected_bytes(name)))
         model = await _run_aside(lambda: load(self.names[name], **self._settings))
         hosted = HostedModel(name, model, Engine(model, self._config))
         try:

@@ -201,7 +201,7 @@ def cover(messages: Sequence[Message], markup: Iterable[str]) -> tuple[list[Mess
         for num in range(1, len(text))
         if text[:num] in tails and any(text[end:] in heads for end in range(num, len(text)))
     ]
-    whole = [text for text in markup if any(text in string for string in strings)]
+    whole = [text for text in markup if text in given]
     free = (chr(code) for code in _PRIVATE_CHARACTERS if chr(code) not in given)
     covers = {text: next(free) for text in dict.fromkeys([*whole, *starts])}
     if not covers:

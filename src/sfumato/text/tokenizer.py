@@ -273,7 +273,7 @@ class Tokenizer:
         """
         return [*self._prefix, *self.encode(text)]
 
-    @property
+    @cached_property
     def _prefix(self) -> list[int]:
         """The special tokens that the tokenizer itself puts before a text."""
         encoding = self._tokenizer.encode("a", add_special_tokens=True)

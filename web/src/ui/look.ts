@@ -308,20 +308,10 @@ const parts = css`
     fill: var(--ink);
     font-size: 11px;
   }
-  img,
   .picture {
     width: min(100%, 22rem);
     aspect-ratio: 16 / 10;
     border-radius: 10px;
-    object-fit: cover;
-  }
-  .image.small :is(img, .picture) {
-    width: min(100%, 10rem);
-  }
-  .image.large :is(img, .picture) {
-    width: 100%;
-  }
-  .picture {
     display: inline-grid;
     place-items: center;
     padding: 0.5rem;
@@ -335,6 +325,12 @@ const parts = css`
       ),
       var(--raised);
     border: 1px dashed var(--edge-strong);
+  }
+  .image.small .picture {
+    width: min(100%, 10rem);
+  }
+  .image.large .picture {
+    width: 100%;
   }
   /* A log takes what room there is, however long it is. */
   .page:has(> .text > pre) {
