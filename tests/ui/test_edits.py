@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +50,9 @@ def changed(program: str) -> dict[str, str | None]:
         ("clear c* on", {"d": "d checkbox: Milk", "f": "f checkbox: Apples"}),
         ("set c-on on", {"e": "e checkbox on red: bread"}),
         ("set d,e marked", {"d": "d checkbox on marked: Milk", "e": "e checkbox red marked: bread"}),
+        ("set c*2 marked", {"d": "d checkbox on marked: Milk", "e": "e checkbox red marked: bread"}),
+        ("only c*-1", {"d": "d checkbox on hidden: Milk", "e": "e checkbox red hidden: bread"}),
+        ("set e hidden\ndel c*2", {"d": None, "e": "e checkbox red hidden: bread", "f": None}),
         ("only c+on", {"e": "e checkbox red hidden: bread"}),
         ("only g[Price | 9]", {"h": "h record hidden: Tea | 12"}),
         ("del c+on", {"d": None, "f": None}),
@@ -115,6 +120,8 @@ def test_copies_have_new_ids():
         ("set l " + "9" * 5000, "does not fit: progress l cannot be '9"),
         ("clear k value", "button k has no 'value'"),
         ("set b+on red", "nothing in header b can be 'on'"),
+        ("set c*4 on", "list c shows no 4; allowed: up to 3"),
+        ("set c*0 on", "it is incomplete"),
         ("text g: x", "allowed: no text"),
         ("text k: " + "x" * 33, "allowed: 1 to 32 characters"),
         ("cell h Cost | 3", "has no column 'Cost'; allowed: Name, Price"),
@@ -167,3 +174,14 @@ def test_every_operation_has_an_example_that_fits_its_form():
     assert EXAMPLES.keys() == OPERATIONS.keys()
     for name, example in EXAMPLES.items():
         assert re.fullmatch(OPERATIONS[name][0], example.removeprefix(f"{name} "))
+
+
+def test_the_front_end_is_tested_with_what_python_does():
+    cases = json.loads(Path(__file__).parents[2].joinpath("web/tests/recorded_ui.json").read_text("utf-8"))
+    for case in cases:
+        try:
+            found = {"result": to_text(execute(parse(case["page"]), case["program"]))}
+        except RequestError as error:
+            found = {"error": str(error)}
+        assert case == {"page": case["page"], "program": case["program"], **found}
+    assert len(cases) > 100

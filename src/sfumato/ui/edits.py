@@ -3,7 +3,8 @@
     set d red                   a property; `clear d color` gives it its default back
     text d: Save all            what a slot says; `cell r Price | 12` that of a record under a column
     add last c checkbox: Milk   a new component: first or last in a slot, before or after one
-    del d,f                     `del c+on`: those in c that are on; `c-on`: that are not; `c*`: all; `t[State | open]`
+    del d,f                     `del c+on`: those in c that are on; `c-on`: that are not; `t[State | open]`
+                                `c*`: all; `c*2`, `c*-2`: the first two and the last two that are not hidden
     move d first c              swap d e, copy d
     sort c up name              by text, by a property, or a table by a column
     only c-on                   hides all others in c
@@ -26,7 +27,8 @@ from sfumato.ui.tree import Component, check_page, kinds, read_line, slot_ids
 
 REFUSALS = ("not on this screen", "a screen cannot do that", "more than one fits")
 """Why a command cannot be carried out: something is not there, not possible, or ambiguous."""
-_TARGET = r"[a-z]{1,2}(?:,[a-z]{1,2})*|[a-z]{1,2}(?:\*|[+-][a-z]+|\[.+\])"
+_GROUP = r"[a-z]{1,2}(?:\*(?:-?[1-9])?|[+-][a-z]+|\[.+\])"
+_TARGET = rf"[a-z]{{1,2}}(?:,[a-z]{{1,2}})*|{_GROUP}"
 Rewrite = Callable[[Component], Iterable[Component]]
 
 
@@ -102,11 +104,16 @@ def _column(table: Component, name: str) -> int:
 
 def select(page: Component, target: str) -> list[Component]:
     """The components that a target names, in order; a condition may match none."""
-    match = re.fullmatch(r"([a-z]{1,2})(?:(\*)|([+-])([a-z]+)|\[(.+) \| (.+)\])", target)
+    match = re.fullmatch(r"([a-z]{1,2})(?:(\*)(-?)([1-9]?)|([+-])([a-z]+)|\[(.+) \| (.+)\])", target)
     if match is None:
         return [find(page, slot) for slot in dict.fromkeys(target.split(","))]
-    slot, everything, sign, name, column, cell = match.groups()
+    slot, everything, from_end, number, sign, name, column, cell = match.groups()
     holder = find(page, slot)
+    if number:
+        shown = [child for child in holder.children if child.get("hidden") is None]
+        if int(number) > len(shown):
+            raise RequestError(f"{holder.kind} {slot} shows no {number}; allowed: up to {len(shown)}")
+        return shown[-int(number) :] if from_end else shown[: int(number)]
     if everything:
         return list(holder.children)
     if column:
@@ -282,7 +289,7 @@ OPERATIONS: dict[str, tuple[str, Callable[..., Component]]] = {
     "swap": (rf"{_ID} {_ID}", _swap),
     "copy": (_ID, _copy),
     "sort": (rf"{_ID} (up|down) (.+)", _sort),
-    "only": (r"([a-z]{1,2}(?:\*|[+-][a-z]+|\[.+\]))", _only),
+    "only": (f"({_GROUP})", _only),
     "column": (rf"{_ID} (.+) \| (.+)", _column_add),
     "drop": (rf"{_ID} (.+)", _drop),
     "head": (rf"{_ID} (.+) \| (.+)", _head),

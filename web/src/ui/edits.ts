@@ -45,7 +45,7 @@ export function execute(page: Component, program: string): Component {
       if (found === undefined) throw new PageError(unknown("operation", name, OPERATIONS.keys()));
       const match = found.form.exec(rest);
       if (match === null) {
-        throw new PageError(`it is incomplete; allowed, by example: ${name} ${found.example}`);
+        throw new PageError(`it is incomplete; allowed, for example: ${name} ${found.example}`);
       }
       page = checkPage(found.run(page, ...match.slice(1)));
     } catch (error) {
@@ -96,10 +96,18 @@ function columnOf(table: Component, name: string): number {
 
 /** The components that a target names, in their order; of those by a condition perhaps none. Throws PageError. */
 export function select(page: Component, target: string): readonly Component[] {
-  const match = /^([a-z]{1,2})(?:(\*)|([+-])([a-z]+)|\[([^\n]+) \| ([^\n]+)\])$/u.exec(target);
+  const match = /^([a-z]{1,2})(?:(\*)(-?)([1-9]?)|([+-])([a-z]+)|\[([^\n]+) \| ([^\n]+)\])$/u.exec(target);
   if (match === null) return [...new Set(target.split(","))].map((id) => find(page, id));
-  const [, id = "", everything, sign, name = "", column, cell] = match;
+  const [, id = "", everything, fromEnd, number, sign, name = "", column, cell] = match;
   const holder = find(page, id);
+  if (number) {
+    const shown = holder.children.filter((child) => get(child, "hidden") === undefined);
+    const count = Number(number);
+    if (count > shown.length) {
+      throw new PageError(`${holder.kind} ${id} shows no ${number}; allowed: up to ${shown.length}`);
+    }
+    return fromEnd ? shown.slice(-count) : shown.slice(0, count);
+  }
   if (everything !== undefined) return holder.children;
   if (column !== undefined) {
     const index = columnOf(holder, column);
@@ -164,7 +172,7 @@ function place(page: Component, where: string, id: string, added: Component): Co
 
 function add(page: Component, where: string, id: string, line: string): Component {
   const { hasId, component } = readLine(line, newIds(page, 1)[0] ?? "");
-  if (hasId) throw new PageError("it gives the new component an id; allowed: none, it gets one");
+  if (hasId) throw new PageError("the new component has an id; allowed: none, it gets one");
   return place(page, where, id, component);
 }
 
@@ -286,7 +294,7 @@ function head(page: Component, id: string, name: string, renamed: string): Compo
 
 const ID = "([a-z]{1,2})";
 const SAID = "([^\\n]+)";
-const CONDITION = "[a-z]{1,2}(?:\\*|[+-][a-z]+|\\[[^\\n]+\\])";
+const CONDITION = "[a-z]{1,2}(?:\\*(?:-?[1-9])?|[+-][a-z]+|\\[[^\\n]+\\])";
 const TARGET = `([a-z]{1,2}(?:,[a-z]{1,2})*|${CONDITION})`;
 const PLACE = "(first|last|before|after)";
 

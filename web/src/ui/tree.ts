@@ -268,7 +268,9 @@ export function toText(page: Component, { ids = true, indent = 0 } = {}): string
 export function readLine(line: string, id: string): { indent: number; hasId: boolean; component: Component } {
   const match = LINE.exec(line);
   if (match === null) {
-    throw new PageError("it is no component; allowed: a slot id, a kind, its properties, a colon and a text");
+    throw new PageError(
+      "it is not a component; allowed: a slot id, a kind, its properties, a colon and a text",
+    );
   }
   const [, indent = "", own, name = "", words = "", body] = match;
   const parts = body === undefined ? [] : body.split(" | ");
@@ -326,7 +328,9 @@ export function parse(text: string): Component {
       const { indent, hasId, component } = readLine(line, SLOT_IDS[index] ?? "");
       if (index === 0) withIds = hasId;
       if (hasId !== withIds) {
-        throw new PageError("lines with slot ids and lines without; allowed: ids on all of them or on none");
+        throw new PageError(
+          "some lines have slot ids and some do not; allowed: ids on all of them or on none",
+        );
       }
       const least = Math.min(index, 1);
       if (indent < least || indent > path.length) {

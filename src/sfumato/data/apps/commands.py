@@ -13,6 +13,7 @@ from sfumato.data.apps.screens import draw_domain, draw_screen
 from sfumato.data.apps.speech import plain, templates, texts, word
 from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse
+from sfumato.ui.edits import select
 
 HELD_OUT_COMBINATIONS = {
     ("color", "badge"), ("color", "card"), ("size", "text"), ("delete", "image"), ("hide", "input"), ("rename", "tab"),
@@ -154,7 +155,6 @@ def draw_commands(random: Random) -> Command:
     while True:
         domain = draw_domain(random, held_out=False)
         page = draw_page(random, domain, unseen_domain=False)
-        within = {component.id: {each.id for each in component.walk()} for component in page.walk()}
         num_wanted, found, used = random.randint(2, _MAX_TOGETHER), list[Command](), set[str]()
         with_it = random.random() < _IT_SHARE
         for intent in random.choices(_TOGETHER, k=_MAX_TRIES):
@@ -162,8 +162,8 @@ def draw_commands(random: Random) -> Command:
             command = _command(random, page, domain, intent, unseen_wording=False, it=it)
             if command is None or command.combination:
                 continue
-            named = command.program.split()[1].rstrip(":").split(",")
-            touched = set().union(*(within[each] for each in named))
+            named = select(page, command.program.split()[1].rstrip(":"))
+            touched = {each.id for component in named for each in component.walk()}
             if it and (found[0].intent in ("delete", "copy") or intent in ("delete", found[0].intent)):
                 continue
             if touched & used and not it:

@@ -13,6 +13,7 @@ from sfumato.data.apps.screens import COLORS, NUMBERS
 from sfumato.data.apps.speech import conjugate, copied, texts
 from sfumato.errors import RequestError
 from sfumato.ui import Component
+from sfumato.ui.edits import select
 from sfumato.ui.tree import kinds
 
 _NAMING = ("list", "tab", "card", "header")
@@ -49,25 +50,29 @@ class Picker:
         raise NothingToDoError
 
     def _pick_some(self, allowed: Condition) -> tuple[str, str, str]:
-        """Ids, name and kind of a component, or of several of one list or table."""
+        """Selector, name and kind of a component, or of several of one list or table."""
         random = self._random
         component, ref = self._pick(allowed)
         if component.kind not in ENTRIES or self._it or random.random() > _SEVERAL_SHARE:
             return component.id, ref, component.kind
-        entries = visible(self._only(is_kind("list", "table"), min_children=3).children)
+        holder = self._only(is_kind("list", "table"), min_children=3)
+        entries = visible(holder.children)
         if len(entries) < 3:
             raise NothingToDoError
         number = random.randint(2, min(3, len(entries) - 1))
         if random.random() < 0.5:
-            end, chosen = random.choice((("first", entries[:number]), ("last", entries[-number:])))
-            name = f"the {random.choice((end, {'first': 'top', 'last': 'bottom'}[end]))} {NUMBERS[number]}"
+            sign, ends = random.choice((("", ("first", "top")), ("-", ("last", "bottom"))))
+            target = f"{holder.id}*{sign}{number}"
+            chosen = select(self._page, target)
+            name = f"the {random.choice(ends)} {NUMBERS[number]}"
         else:
             chosen = random.sample(entries, number)
+            target = ",".join(each.id for each in chosen)
             phrases = [refer(self._page, each, random) or self._nothing() for each in chosen]
             name = ", ".join(phrases[:-1]) + random.choice((" and ", ", ", " and also ")) + phrases[-1]
         if not all(map(allowed, chosen)):
             raise NothingToDoError
-        return ",".join(each.id for each in chosen), name, component.kind
+        return target, name, component.kind
 
     def _nothing(self) -> NoReturn:
         raise NothingToDoError
