@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,6 +50,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first = {item.path for item in items if item.get_closest_marker("slow")}
     first -= {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: item.path not in first)
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    """The same draws every run, alone or among others; `torch.manual_seed` would take a hundred times as long."""
+    torch.default_generator.manual_seed(0)
 
 
 @pytest.fixture(autouse=True)
@@ -110,6 +117,14 @@ def variant(request: pytest.FixtureRequest) -> Decoder:
 def byte_tokenizer() -> Tokenizer:
     """A token for every byte and the five special ones; 261 in all."""
     return train_tokenizer([], 261)
+
+
+@pytest.fixture
+def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A file with the module's recipe."""
+    path = tmp_path / "small.toml"
+    path.write_text(request.module.RECIPE)
+    return path
 
 
 @pytest.fixture

@@ -23,13 +23,6 @@ json = 1.0
 """
 
 
-@pytest.fixture
-def recipe(tmp_path):
-    path = tmp_path / "small.toml"
-    path.write_text(RECIPE)
-    return path
-
-
 def test_heads_are_trained_and_used(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run")
     assert done.exit_code == 0, done.stderr

@@ -32,13 +32,6 @@ row_length = 512
 """
 
 
-@pytest.fixture
-def recipe(tmp_path):
-    path = tmp_path / "small.toml"
-    path.write_text(RECIPE)
-    return path
-
-
 def test_recipe_is_planned_without_training(sfumato, recipe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = sfumato("train", recipe, "--plan", "--gpu", "a100", "--mfu", "0.5")

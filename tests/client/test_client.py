@@ -113,10 +113,10 @@ def test_drafts_are_whole_with_revisits(client: Client):
 
 
 def test_leaving_a_stream_cancels(served: Served, client: Client):
-    for draft in client.stream(EXPRESSION, **SLOW):
-        if draft.step > 1:
-            break
-    served.wait_until_idle()
+    with served.cancelling():
+        for draft in client.stream(EXPRESSION, **SLOW):
+            if draft.step > 1:
+                break
 
 
 def test_async_client_gets_the_same(served: Served, client: Client):

@@ -347,6 +347,7 @@ def test_any_order_up_to_eight_properties(number: int):
 
 def test_random_schemas_in_any_order_match_only_what_is_valid():
     source = random.Random(11)
+    num_checked = 0
     for _ in range(12):
         schema = random_schema(source, depth=3)
         try:
@@ -357,6 +358,8 @@ def test_random_schemas_in_any_order_match_only_what_is_valid():
         for length in lengths(source, 4):
             text = texts.draw(source, length)
             assert is_valid(schema, text), (schema, text)
+            num_checked += 1
+    assert num_checked > 20
 
 
 def test_the_regex_of_many_optional_properties_is_short():

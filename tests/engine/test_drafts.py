@@ -51,33 +51,33 @@ def check_equal(result: Result, expected: Result) -> None:
     assert result.certainty == pytest.approx(expected.certainty, rel=1e-4)
 
 
+def check_drafts(model: TextModel, drafts: tuple[tuple[int, int], ...], **options: Any) -> None:
+    """Drafts of some lengths and steps write what the same weights write token by token."""
+    seeds = (0, 1)
+    expected = autoregressive(model).generate_batch(["hello"] * len(seeds), seeds=seeds, **options)
+    asked = [(seed, *draft) for seed in seeds for draft in drafts]
+    found = model.results(
+        [
+            model.request("hello", seed=seed, canvas_length=length, draft_steps=steps, **options)
+            for seed, length, steps in asked
+        ]
+    )
+    for (seed, *_), [one] in zip(asked, found, strict=True):
+        check_equal(one, expected[seed])
+
+
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 @pytest.mark.parametrize("name", SPECS)
 def test_the_answer_is_the_autoregressive_one(make_model: Make, name: str, settings: dict[str, Any]):
     model = make_model(SPECS[name])
-    alone = autoregressive(model)
-    for seed in range(2):
-        options: dict[str, Any] = {"seed": seed, "max_tokens": 30, **settings}
-        found = [
-            model.generate("hello", canvas_length=length, draft_steps=steps, **options)
-            for length, steps in ((1, 1), (2, 1), (7, 1), (12, 3), (40, 2))
-        ]
-        expected = alone.generate("hello", **options)
-        for one in found:
-            check_equal(one, expected)
+    check_drafts(model, ((1, 1), (2, 1), (7, 1), (12, 3), (40, 2)), max_tokens=30, **settings)
     assert not check_engine(model.engine)
 
 
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_so_is_an_answer_under_a_constraint(make_model: Make, settings: dict[str, Any]):
     model = make_model(SPECS["self-conditioned"])
-    alone = autoregressive(model)
-    for seed in range(2):
-        options: dict[str, Any] = {"seed": seed, "max_tokens": 24, "regex": PATTERN, **settings}
-        found = [model.generate("hello", canvas_length=length, draft_steps=2, **options) for length in (1, 5, 24)]
-        expected = alone.generate("hello", **options)
-        for one in found:
-            check_equal(one, expected)
+    check_drafts(model, ((1, 2), (5, 2), (24, 2)), max_tokens=24, regex=PATTERN, **settings)
 
 
 def test_text_that_a_constraint_forces_is_the_same_for_all_canvas_lengths(make_model: Make):
@@ -218,7 +218,9 @@ def test_defaults_give_way_to_what_cannot_be_verified(make_model: Make):
     assert model.request("hello").verifies
     given: dict[str, Any]
     for given in ({"seed_text": "abc"}, {"revisit": 1}):
-        whole, as_before = (model.generate("hello", **given, **more) for more in ({}, {"draft_steps": 0}))
+        whole, as_before = (
+            model.generate("hello", max_tokens=24, **given, **more) for more in ({}, {"draft_steps": 0})
+        )
         assert whole.tokens == as_before.tokens
         assert whole.usage.denoising_steps == as_before.usage.denoising_steps
         with pytest.raises(RequestError, match=f"draft_steps is 2 with {next(iter(given))}; allowed: one of them"):

@@ -479,8 +479,8 @@ def test_old_canvases_expire_while_running(tmp_path: Path):
 
 def test_delete_cancels(served: Served):
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION, background=True, **SLOW).json()
-    assert served.http.delete(f"/v1/canvas/{canvas['id']}").status_code == 200
-    served.wait_until_idle()
+    with served.cancelling():
+        assert served.http.delete(f"/v1/canvas/{canvas['id']}").status_code == 200
     assert served.http.get(f"/v1/canvas/{canvas['id']}").status_code == 404
 
 

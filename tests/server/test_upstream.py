@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -101,11 +102,12 @@ def test_unreachable_server_is_named(relaying: Served):
         assert "lost" in error["message"]
 
 
-def test_disconnect_cancels_upstream(served: Served, relaying: Served):
-    slow = {"messages": TURNS, "model": "far", "stream": True, "n": 4, "max_tokens": 400}
-    with relaying.http.stream("POST", "/v1/chat/completions", json=slow) as response:
+def test_disconnect_cancels_upstream(served: Served, relaying: Served, monkeypatch: pytest.MonkeyPatch):
+    slow = dataclasses.replace(served.model.sampler_defaults, steps=1000, adaptive=False)
+    monkeypatch.setattr(served.model, "sampler_defaults", slow)
+    body = {"messages": TURNS, "model": "far", "stream": True, "n": 4}
+    with served.cancelling(4), relaying.http.stream("POST", "/v1/chat/completions", json=body) as response:
         next(response.iter_lines())
-    served.wait_until_idle()
 
 
 # Servers that misbehave.

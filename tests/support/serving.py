@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,25 @@ class Served:
         while hosted.answering.engine.has_work or hosted.num_users:
             assert time.monotonic() < end
             time.sleep(0.01)
+
+    @contextmanager
+    def cancelling(self, number: int = 1) -> Iterator[None]:
+        """A block that leaves as many answers, which are then cancelled and do not go on to their ends."""
+        before = self.num_cancelled
+        yield
+        self.wait_until_idle()
+        # Answers are counted soon after they end.
+        end = time.monotonic() + 60
+        while self.num_cancelled < before + number:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+    @property
+    def num_cancelled(self) -> int:
+        """Number of answers that were cancelled so far."""
+        label = 'sfumato_answers_total{finish_reason="cancelled",model="tiny"} '
+        lines = self.http.get("/metrics").text.splitlines()
+        return sum(int(float(line.removeprefix(label))) for line in lines if line.startswith(label))
 
 
 def start(

@@ -203,13 +203,6 @@ def launcher() -> Iterator[Launcher]:
         process.stdin.close()
 
 
-@pytest.fixture
-def recipe(tmp_path: Path) -> Path:
-    path = tmp_path / "small.toml"
-    path.write_text(RECIPE)
-    return path
-
-
 def alone(recipe: Path, directory: Path, *overrides: str) -> Run:
     """A run in this process, from its newest state if it has one."""
     run = Run(load_recipe(Recipe, recipe, overrides), directory)

@@ -11,8 +11,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from sfumato.config import load_recipe
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run
@@ -52,20 +50,26 @@ threads = 1
 save_every_s = 0.05
 """
 
-# A process that has imported everything and forks a child for each line it is given: starting torch is what takes long.
+# A process that has imported everything and forks a child for each step it is given, which waits there for its signal,
+# so that no run ends before it: starting torch is what takes long.
 LAUNCHER = """
-import os, sys
+import os, sys, time
 from pathlib import Path
 import torch._dynamo
 from sfumato.config import load_recipe
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run
 
-for _ in sys.stdin:
+for line in sys.stdin:
     child = os.fork()
     if child == 0:
+
+        def wait(record):
+            while record["step"] >= int(line) and run.trainer._signals.arrived is None:
+                time.sleep(0.002)
+
         try:
-            run = Run(load_recipe(Recipe, Path(sys.argv[1])), Path(sys.argv[2]))
+            run = Run(load_recipe(Recipe, Path(sys.argv[1])), Path(sys.argv[2]), on_record=wait)
             if run.trainer.state_path.exists():
                 run.trainer.resume()
             run.trainer.run()
@@ -80,7 +84,8 @@ PATIENCE_S = 600.0
 
 def stop_at_random(launcher: subprocess.Popen[str], log: Path, number: signal.Signals, after: int) -> int:
     """Start or go on in a process of its own, and signal it at a random moment past some step; its exit status."""
-    print(file=launcher.stdin, flush=True)
+    # Twice within the 40 steps of the run.
+    print(after + 11, file=launcher.stdin, flush=True)
     child = int(launcher.stdout.readline())
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and not (log.exists() and log.read_bytes().count(b"\n") >= after):
@@ -93,13 +98,6 @@ def stop_at_random(launcher: subprocess.Popen[str], log: Path, number: signal.Si
 def records_of(directory: Path) -> list[dict[str, object]]:
     lines = (directory / "log.jsonl").read_text().splitlines()
     return [{**json.loads(line), "tokens_per_s": None} for line in lines]
-
-
-@pytest.fixture
-def recipe(tmp_path: Path) -> Path:
-    path = tmp_path / "small.toml"
-    path.write_text(RECIPE)
-    return path
 
 
 def test_killed_and_interrupted_runs_resume_exactly(recipe: Path, tmp_path: Path):

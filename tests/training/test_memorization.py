@@ -34,7 +34,7 @@ lr = 2e-2
 average = 0.9
 threads = 1
 save_every_s = 1e9
-steps = 300
+steps = 200
 """
 AR = ("packing.canvas_lengths=[]", "generation_spec={canvas_length = 1, logit_shift = true, commit = 'in_place'}")
 MASKS, NO_AR = "noise = 'mask', mask_id = 4, canvas_length = 8", "packing.ar_share=0"
