@@ -16,7 +16,9 @@ setup: .venv/.ready
 run: .venv/.ready
 	@$(BIN)/sfumato run "answer, then derive: 81*(2/3)^2+sqrt(9)"
 
-# One process per core; the tests of a file share a process and its fixtures.
+# One process per core; the tests of a file share a process and its fixtures. They start many programs, each of which
+# would compile the package again if bytecode were not kept.
+test: export PYTHONDONTWRITEBYTECODE =
 test: lint web-check
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 

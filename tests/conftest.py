@@ -45,10 +45,9 @@ if (num_workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cells of the parity matrix. Files with slow tests come first, so that none of them is the last to end
-    while other processes have nothing left to do; not those with a browser, whose event loop stays in the process."""
+    while other processes have nothing left to do."""
     mark_cells(items)
     first = {item.path for item in items if item.get_closest_marker("slow")}
-    first -= {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: item.path not in first)
 
 

@@ -217,10 +217,8 @@ def test_defaults_give_way_to_what_cannot_be_verified(make_model: Make):
     model = make_model(SPECS["uniform"], {"draft_steps": 1})
     assert model.request("hello").verifies
     given: dict[str, Any]
-    for given in ({"seed_text": "abc"}, {"revisit": 1}):
-        whole, as_before = (
-            model.generate("hello", max_tokens=24, **given, **more) for more in ({}, {"draft_steps": 0})
-        )
+    for given in ({"seed_text": "abc"}, {"revisit": 1, "max_tokens": 24}):
+        whole, as_before = (model.generate("hello", **given, **more) for more in ({}, {"draft_steps": 0}))
         assert whole.tokens == as_before.tokens
         assert whole.usage.denoising_steps == as_before.usage.denoising_steps
         with pytest.raises(RequestError, match=f"draft_steps is 2 with {next(iter(given))}; allowed: one of them"):

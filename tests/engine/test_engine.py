@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 import threading
 from collections.abc import Callable
@@ -402,6 +403,18 @@ def test_run_accepts_more_requests_than_the_queue_holds(make_model: Make):
     found = [(index, event.result.seed) for index, event in engine.run(requests) if isinstance(event, Finished)]
     assert sorted(found) == [(i, i) for i in range(9)]
     assert engine._events == {}
+
+
+@pytest.mark.parametrize("num_read", range(1, 12))
+def test_every_answer_ends_though_the_reader_leaves(make_model: Make, num_read: int):
+    """Also one that ended in the step of the last event that was read."""
+    model = make_model(PLAIN)
+    left: list[Event] = []
+    requests = [model.request("x", max_tokens=8, steps=2, seed=seed) for seed in range(2)]
+    events = Engine(model).run(requests, drafts=True, on_left=left.append)
+    read = [event for _, event in itertools.islice(events, num_read)]
+    events.close()
+    assert len([event for event in (*read, *left) if isinstance(event, Finished)]) == 2
 
 
 def test_run_waits_if_others_fill_the_queue_meanwhile(make_model: Make):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -212,7 +212,7 @@ class Engine:
 
     def run(
         self, requests: Iterable[Request], *, drafts: bool = False, on_left: Callable[[Event], object] = lambda _: None
-    ) -> Iterator[tuple[int, Event]]:
+    ) -> Generator[tuple[int, Event], None, None]:
         """Answer requests, alongside whatever else the engine does.
 
         Args:
@@ -221,8 +221,7 @@ class Engine:
             on_left: called with events that are not yielded because the reader left.
 
         Yields:
-            (index of the request, event); each answer ends with one `Finished`. If the iteration stops early, the
-            remaining requests are cancelled.
+            (index of the request, event); each answer ends with one `Finished`. Requests left early are cancelled.
 
         Raises:
             RequestError, CapacityError: see `submit`.
@@ -232,6 +231,7 @@ class Engine:
         for _, request in backlog:
             self.check_request(request)
         index_of: dict[int, int] = {}
+        events: Iterator[tuple[int, Event]] = iter(())
         try:
             while backlog or index_of:
                 with self._lock:
@@ -245,10 +245,12 @@ class Engine:
                         index_of[request_id], _ = backlog.popleft()
                     if not any(self._events[request_id] for request_id in index_of):
                         self.step()
-                events = [(index, event) for request_id, index in index_of.items() for event in self.take(request_id)]
+                events = iter([(index, event) for key, index in index_of.items() for event in self.take(key)])
                 index_of = {request_id: index for request_id, index in index_of.items() if request_id in self._events}
                 yield from events
         finally:
+            for _, event in events:
+                on_left(event)
             for request_id in index_of:
                 self.cancel(request_id)
                 for event in self.take(request_id):
@@ -418,8 +420,7 @@ class Engine:
         """Finish sequences with what they have and free their resources."""
         for sequence in sequences:
             sequence.finish(reason)
-        if sequences:
-            self._release()
+        self._release()
 
     def _release(self) -> None:
         """Free the resources of finished sequences."""

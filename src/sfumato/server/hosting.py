@@ -8,7 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,11 +51,13 @@ class _Watched:
         """Results of all requests so far."""
 
     def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
-        for index, event in self._engine.run(requests, drafts=True, on_left=self._keep):
-            self._keep(event)
-            if self._abandoned.is_set():
-                raise _AbandonedError
-            yield index, event
+        # Closed at once: an exception keeps what raised it, and the run would end when it is dropped.
+        with closing(self._engine.run(requests, drafts=True, on_left=self._keep)) as events:
+            for index, event in events:
+                self._keep(event)
+                if self._abandoned.is_set():
+                    raise _AbandonedError
+                yield index, event
 
     def _keep(self, event: Event) -> None:
         if isinstance(event, Finished):
@@ -118,7 +121,7 @@ class HostedModel:
             if not working.cancelled():
                 working.exception()
             if on_left is not None and watched.results:
-                on_left([merge_results(watched.results, 0, self.name)])
+                on_left([replace(merge_results(watched.results, 0, self.name), finish_reason="cancelled")])
 
         try:
             await asyncio.wait({working})
