@@ -9,6 +9,7 @@ import contextlib
 import importlib.util
 import io
 import string
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,16 @@ def model(file: Path) -> sfumato.TextModel:
 @pytest.fixture(scope="module")
 def reference(file: Path) -> tuple[Any, Any]:
     """Tokenizer and model of transformers."""
+    import gguf
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
-    model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
-    return AutoTokenizer.from_pretrained(**source), model
+    with pytest.MonkeyPatch.context() as patch:
+        # It would read the file once each for tokenizer, settings and weights, and the names once for every module.
+        for name in ("GGUFReader", "get_tensor_name_map"):
+            patch.setattr(gguf, name, cache(getattr(gguf, name)))
+        model = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32).eval()
+        return AutoTokenizer.from_pretrained(**source), model
 
 
 @pytest.mark.parity("logits", FAMILY)
