@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
 import pytest
 import torch
 from torch import Tensor
@@ -57,6 +60,34 @@ def test_replay_equals_computation():
     assert graph is not None
     # What was computed on the way is there for the next one.
     assert sum(not block.free for block in graphs._blocks.blocks) == 2
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """More threads than cores, each of which takes a row at a time: some always come late."""
+    monkeypatch.setattr(running, "_GRAIN", 1)
+    monkeypatch.setattr(running, "_PARTS", 10**6)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2 * (os.cpu_count() or 1) + 3)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("crowded")
+def test_threads_that_come_late_change_nothing():
+    graphs, generator = running.Graphs(), torch.Generator().manual_seed(0)
+    weight_I = torch.rand(4096, generator=generator)
+
+    def compute(x_NI: Tensor) -> Tensor:
+        for _ in range(40):
+            x_NI = COMPILED.rms_norm(x_NI, weight_I, 1e-6)
+        return x_NI
+
+    for _ in range(50):
+        x_NI = torch.randn(20, 4096, generator=generator)
+        assert torch.equal(graphs.replay("key", compute, [x_NI], lambda: (weight_I,)), compute(x_NI))
+    [graph] = graphs._graphs.values()
+    assert graph is not None
 
 
 def test_each_shape_and_key_has_its_graph():

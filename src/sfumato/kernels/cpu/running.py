@@ -152,18 +152,19 @@ class Loop:
             one.data_ptr() if isinstance(one, Tensor) else word(one) if isinstance(one, float) else one for one in rest
         ]
         job = (ctypes.c_int64 * (4 + len(rest)))(0, num_rows, part, 0, *words)
-
-        def run() -> None:
-            job[0] = job[3] = 0
-            if threads < 2:
-                self._alone(job)
-            else:
-                team(address, job, threads, 0)
-
         if recorder.graph is not None:
-            recorder.graph.append(run, rest)
-        run()
+            recorder.graph.append(address, job, threads, rest)
+        self.run(job, threads)
         return job
+
+    def run(self, job: Any, threads: int) -> None:
+        """Run a job, anew or again."""
+        address, team = self._address or self._find(), _team()
+        job[0] = job[3] = 0
+        if threads < 2 or team is None:
+            self._alone(job)
+        else:
+            team(address, job, threads, 0)
 
 
 def _address(function: Any) -> int:
@@ -175,6 +176,9 @@ def _address(function: Any) -> int:
 def word(number: float) -> int:
     """The bits of a float32 as an integer."""
     return int(np.float32(number).view(np.int32))
+
+
+_RESET, _PLAY = Loop("passes.reset"), Loop("passes.play")
 
 
 class UnrepeatableError(RuntimeError):
@@ -234,12 +238,12 @@ class Graph:
     """
 
     def __init__(self, blocks: Blocks, constants: Iterable[Tensor]) -> None:
-        self._blocks, self._runs = blocks, list[Callable[[], None]]()
+        self._blocks, self._jobs, self._threads = blocks, list[tuple[int, Any]](), 1
         self._constants = list(constants)
         self._known = {_storage_of(one) for one in self._constants}
 
-    def append(self, run: Callable[[], None], given: Sequence[Tensor | float]) -> None:
-        """Record a loop.
+    def append(self, address: int, job: Any, threads: int, given: Sequence[Tensor | float]) -> None:
+        """Record a loop by its address.
 
         Raises:
             UnrepeatableError: if it reads a tensor whose content came from elsewhere.
@@ -247,7 +251,8 @@ class Graph:
         known = self._known | {block.address for block in self._blocks.blocks}
         if any(isinstance(one, Tensor) and one.numel() and _storage_of(one) not in known for one in given):
             raise UnrepeatableError("a loop reads a tensor that no loop wrote")
-        self._runs.append(run)
+        self._jobs.append((address, job))
+        self._threads = max(self._threads, threads)
 
     def empty(self, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
         """Memory for an intermediate result."""
@@ -261,14 +266,19 @@ class Graph:
             self._out = compute(*self._inputs)
         finally:
             recorder.graph = None
+        # One line of memory for each loop; see `passes.play`.
+        self._table = np.zeros((len(self._jobs), 8), np.int64)
+        for row, (address, job) in zip(self._table, self._jobs, strict=True):
+            row[:2] = address, ctypes.addressof(job)
+        self._pass = (ctypes.c_int64 * 6)(0, 0, 0, 0, len(self._table), self._table.ctypes.data)
         return self._out
 
     def play(self, inputs: Sequence[Tensor]) -> Tensor:
         """Replay with other inputs; the next graph that is played may overwrite the result."""
         for own, one in zip(self._inputs, inputs, strict=True):
             own.copy_(one)
-        for run in self._runs:
-            run()
+        _RESET.run(self._pass, 1)
+        _PLAY.run(self._pass, self._threads)
         return self._out
 
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-_CALLERS = ("backend", "products")
+_CALLERS = ("backend", "products", "running")
 # What numba compiles for, by library.
 _TARGETS = {
     "x86-64-v4-vnni.so": {"NUMBA_CPU_NAME": "x86-64-v4", "NUMBA_CPU_FEATURES": "+avx512vnni,+amx-tile,+amx-int8"},
