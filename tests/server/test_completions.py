@@ -154,6 +154,49 @@ def test_unknown_paths_and_methods_are_named(served: Served):
         assert response.json()["error"]["message"] == message
 
 
+def test_browsers_get_refusals_as_pages(served: Served):
+    """As chromium asks for a page; scripts and other clients get JSON."""
+    accept = "text/html,application/xhtml+xml,application/xml;q=0.9,image/webp,*/*;q=0.8"
+    page = served.http.get("/<b>nowhere", headers={"Accept": accept})
+    assert page.status_code == 404
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "there is no GET /&lt;b&gt;nowhere; allowed: the pages at /" in page.text
+    for method, others in (("GET", "*/*"), ("GET", "application/json, text/html"), ("POST", accept)):
+        assert served.http.request(method, "/nowhere", headers={"Accept": others}).json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "param", "allowed"),
+    [
+        ("GET", "/v1/canvas/c?versoin=2", "versoin", "nothing"),
+        ("GET", "/v1/canvas/c/events?format=sfumato&afer=2", "afer", "after, format"),
+        ("POST", "/v1/canvas?background=", "background", "nothing"),
+        ("POST", "/v1/audio/transcriptions?language=en", "language", "nothing"),
+        ("DELETE", "/v1/canvas/c?api-version=2&rev=1", "rev", "nothing"),
+    ],
+)
+def test_unknown_query_parameters_are_refused(served: Served, method: str, path: str, param: str, allowed: str):
+    response = served.http.request(method, path)
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["message"] == f"{param} is given in the query; allowed: {allowed}"
+    assert error["param"] == param
+
+
+def test_versions_of_clients_are_allowed_in_queries(served: Served):
+    azure = served.http.post("/v1/completions?api-version=2024-10-21", json={"prompt": "1+1=", "max_tokens": 1})
+    assert azure.status_code == 200
+    assert served.http.get("/v1/models?client_version=0.146.0").status_code == 200
+    assert served.http.get("/metrics?name[]=up").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/completions", "/v1/fim/completions"])
+def test_stream_options_are_for_streams(served: Served, path: str):
+    response = served.ask(path, prompt="1+1=", stream_options={"include_usage": True})
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == "stream_options is given; allowed: only with stream"
+
+
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'{"messages": NaN}', b"\xff", b'{"messages": "x"}'])
 def test_invalid_bodies_are_refused(served: Served, content: bytes):
     response = served.http.post("/v1/chat/completions", content=content, headers={"content-type": "application/json"})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +13,10 @@ import pytest
 import sfumato
 from serving import Served, start
 from sfumato.engine.model import TextModel
+from sfumato.engine.request import Result
 from sfumato.evaluation.likelihood import continuation_nats
+from sfumato.server import echo
+from sfumato.server.protocol import CompletionRequest
 
 TEXT = "answer, then derive: 12+5\nanswer: 17\n12+5 = 17\n"
 
@@ -88,3 +94,46 @@ def test_invalid_echo_is_refused(both: Served, body: dict[str, Any], named: str)
     response = echoed(both, TEXT, **body)
     assert response.status_code == 400
     assert response.json()["error"]["param"] == named
+
+
+def test_left_likelihoods_are_computed_one_at_a_time_and_billed(monkeypatch: pytest.MonkeyPatch):
+    """Who leaves while one is computed pays for it, and who leaves while waiting pays nothing."""
+    model, begun, go = sfumato.load("tiny"), threading.Semaphore(0), threading.Event()
+    asked = CompletionRequest(prompt=TEXT, logprobs=1)
+    running: list[int] = []
+    num_running: list[int] = []
+
+    def slow(*args: Any, **options: Any) -> Any:
+        running.append(1)
+        num_running.append(len(running))
+        begun.release()
+        go.wait()
+        running.pop()
+        return continuation_nats(*args, **options)
+
+    monkeypatch.setattr(echo, "continuation_nats", slow)
+
+    async def leave() -> list[Result]:
+        hosted: Any = SimpleNamespace(model=model, scoring=asyncio.Lock())
+        request, billed = model.request(TEXT, raw=True), list[Result]()
+
+        def score() -> asyncio.Future[Any]:
+            return asyncio.ensure_future(echo._scored(hosted, request, asked, billed.extend))
+
+        first, waiting, last = score(), score(), score()
+        await asyncio.to_thread(begun.acquire)
+        first.cancel()
+        waiting.cancel()
+        # Time in which the last one would begin.
+        await asyncio.wait({last}, timeout=0.2)
+        before = len(billed)
+        go.set()
+        assert (before, waiting.done()) == (0, True)
+        await asyncio.to_thread(begun.acquire)
+        last.cancel()
+        await asyncio.wait({first, last})
+        return billed
+
+    billed = asyncio.run(leave())
+    assert max(num_running) == 1
+    assert [result.usage.positions_computed > 0 for result in billed] == [True, True]

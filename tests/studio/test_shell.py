@@ -76,10 +76,13 @@ def test_theme_is_remembered(page: Page):
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
 
 
-def test_unknown_paths_give_a_readable_error(served: Served):
-    refused = served.http.get("/nowhere", headers={"Accept": "text/html"})
-    assert refused.status_code == 404
-    assert refused.json()["error"]["message"]
+def test_unknown_paths_give_a_readable_page(page: Page, check_accessibility: Callable[[Page], None]):
+    answer = page.goto("/nowhere")
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_role("heading", level=1)).to_have_text("404")
+    expect(page.get_by_text("there is no GET /nowhere")).to_be_visible()
+    check_accessibility(page)
 
 
 def test_key_is_requested_once(open_page: Callable[[str], Page], locked: Served):

@@ -22,7 +22,7 @@ from sfumato.errors import SfumatoError
 from sfumato.server import completions, documents
 from sfumato.server.access import Access, Key
 from sfumato.server.bodies import JsonRoute
-from sfumato.server.boundary import Boundary, Limits, refuse
+from sfumato.server.boundary import Boundary, Limits, check_query, refuse
 from sfumato.server.canvas import LiveCanvas, ag_ui_events
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, UndoRequest
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
@@ -126,6 +126,7 @@ def create_app(
         version=sfumato.__version__,
         summary="Text diffusion over HTTP: OpenAI's and Mercury's completions, and canvases that can be revised.",
         lifespan=lifespan,
+        dependencies=[Depends(check_query)],
         docs_url=None,
         redoc_url=None,
         responses={status: {"model": documents.ErrorBody} for status in ("4XX", "5XX")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import logging
 import re
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +26,17 @@ from sfumato.server.protocol import Diffusion
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
+# What clients of OpenAI's API say about themselves; it asks for nothing.
+_OF_CLIENTS = frozenset({"api-version", "client_version"})
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>{status} · Sfumato</title>
+<h1>{status}</h1>
+<p>{message}</p>
+"""
 _IN_JSON = {"None": "null", "False": "false"}
 logger = logging.getLogger("sfumato.server")
 
@@ -43,7 +55,7 @@ class Limits:
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """OpenAI's error object, with a status that says who is at fault."""
+    """OpenAI's error object, with a status that says who is at fault; a page for who opens an address in a browser."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         param = _place(first["loc"], error.body)
@@ -74,7 +86,25 @@ async def refuse(request: Request, error: Exception) -> Response:
         refusal = ApiError.of(error)
     if refusal.status == 500:
         logger.error("request %s failed: %s", request.state.request_id, refusal.code)
+    if request.method in ("GET", "HEAD") and request.headers.get("accept", "").startswith("text/html"):
+        page = _PAGE.format(status=refusal.status, message=html.escape(str(refusal)))
+        return HTMLResponse(page, refusal.status, headers=refusal.headers)
     return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
+
+
+async def check_query(request: Request) -> None:
+    """Check that an endpoint of the API knows all query parameters.
+
+    Raises:
+        ApiError: 400 with the name of an unknown one.
+    """
+    if not request.scope["path"].startswith("/v1/"):
+        return
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    for name in request.query_params:
+        if name not in known and name not in _OF_CLIENTS:
+            message = f"{name[:_MAX_SHOWN]} is given in the query; allowed: {', '.join(known) or 'nothing'}"
+            raise ApiError(400, message, param=name[:_MAX_SHOWN], code="extra_forbidden")
 
 
 def _place(location: Sequence[str | int], body: object) -> str | None:

@@ -201,7 +201,7 @@ class LiveCanvas:
     def finish(self, text: str) -> None:
         """A new revision is final."""
         self.redraft(text)
-        self.rev, self.text = self.rev + 1, text
+        self.rev, self.text, self.failure = self.rev + 1, text, None
         self._settle("done", "canvas.done", **self.details)
 
     def cancel(self, text: str) -> None:

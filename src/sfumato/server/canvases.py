@@ -11,13 +11,14 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pydantic import Field, JsonValue
 
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Committed, Finished, Result
+from sfumato.engine.request import Committed, Finished, Request, Result
 from sfumato.errors import RequestError
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result, logprobs_of
@@ -25,6 +26,7 @@ from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import MAX_EDITED, Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
+from sfumato.server.streaming import run_to_end
 
 logger = logging.getLogger("sfumato.server")
 _REMEMBERED = 1000
@@ -116,12 +118,8 @@ class Canvases:
             SfumatoError: if the request is not allowed.
         """
         name = body.model or self._host.default
-        model = self._host.check(name)
-        works = [self._work(model, body, body.seed + i) for i in range(body.n)]
-        if body.prompt is not None or body.messages is not None:
-            # Refused here, while the client still waits for an answer.
-            with await self._host.use(name) as hosted:
-                await asyncio.to_thread(self._make_request, hosted.model, body, body.seed)
+        self._host.check(name)
+        works = await self._works(name, body)
         prompt = body.model_dump(exclude_none=True, by_alias=True, exclude={"stream", "background", "n"})
         made = [LiveCanvas(f"canvas_{uuid.uuid4().hex}", owner, name) for _ in works]
         for canvas in made:
@@ -131,6 +129,8 @@ class Canvases:
             self._remember(canvas)
             canvas.begin()
             canvas.task = asyncio.create_task(self._run(canvas, work))
+        # Work that is cancelled before it begins could not say so.
+        await asyncio.sleep(0)
         return made
 
     def _remember(self, canvas: LiveCanvas) -> LiveCanvas:
@@ -141,41 +141,30 @@ class Canvases:
                 del self._live[old.id]
         return canvas
 
-    def _work(self, model: TextModel, body: CanvasRequest, seed: int) -> Callable[[LiveCanvas], Any]:
-        """Work that produces a canvas's text."""
+    async def _works(self, name: str, body: CanvasRequest) -> list[Callable[[LiveCanvas], Awaitable[_Made]]]:
+        """Work that produces the text of each canvas. Refused here, while the client still waits for an answer."""
+        seeds = range(body.seed, body.seed + body.n)
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
-            for name in _OF_NEW_ANSWERS:
-                if getattr(body, name) is not None:
-                    raise RequestError(f"{name.rstrip('_')} is given; allowed: only with prompt or messages")
+            for field in _OF_NEW_ANSWERS:
+                if getattr(body, field) is not None:
+                    raise RequestError(f"{field.rstrip('_')} is given; allowed: only with prompt or messages")
             options = body.to_options()
-            return lambda canvas: self._edit(canvas, body.text or "", body, options, seed)
+            edit = partial(self._edit, text=body.text, body=body, options=options)
+            return [partial(edit, seed=seed) for seed in seeds]
         if body.prompt is not None and body.messages is not None:
             raise RequestError("prompt and messages are given; allowed: one of them")
-        for name in ("spans", "instruction"):
-            if getattr(body, name) is not None:
-                raise RequestError(f"{name} is given; allowed: only without prompt and messages")
-        return lambda canvas: self._generate(canvas, body, seed)
+        for field in ("spans", "instruction"):
+            if getattr(body, field) is not None:
+                raise RequestError(f"{field} is given; allowed: only without prompt and messages")
+        with await self._host.use(name) as hosted:
+            request = await asyncio.to_thread(_request, hosted.model, body)
+        return [partial(self._generate, body=body, request=replace(request, seed=seed)) for seed in seeds]
 
-    def _make_request(self, model: TextModel, body: CanvasRequest, seed: int) -> Any:
-        given = {
-            "max_tokens": body.max_tokens,
-            "temperature": body.temperature,
-            "seed_text": body.text,
-            "pin": body.pins,
-            "schema": body.schema_,
-        }
-        options: _Json = dict(body.to_options())
-        options |= {name: value for name, value in given.items() if value is not None}
-        options |= {"top_logprobs": body.top_logprobs or 0, "seed": seed}
-        turns = None if body.messages is None else [message.to_turn() for message in body.messages]
-        return model.request(turns or body.prompt or "", **options)
-
-    async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, seed: int) -> _Made:
+    async def _generate(self, canvas: LiveCanvas, body: CanvasRequest, request: Request) -> _Made:
         with_logprobs = body.top_logprobs is not None
         with await self._host.use(canvas.model) as hosted:
-            request = await asyncio.to_thread(self._make_request, hosted.model, body, seed)
             left = partial(self._bill, canvas.owner)
             stream = hosted.answering.stream(request, every_draft=body.every_step, on_left=left)
             async for event in stream:
@@ -239,12 +228,7 @@ class Canvases:
             canvas.details = details
             canvas.finish(text)
 
-        writing = asyncio.ensure_future(write())
-        try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            await asyncio.wait({writing})
-            raise
+        await run_to_end(write())
 
     async def find(self, canvas_id: str, owner: str) -> LiveCanvas:
         """Find a canvas in memory or in the database.
@@ -263,7 +247,7 @@ class Canvases:
             canvas.status = "done" if canvas.rev else "interrupted"
             canvas = self._remember(canvas)
         if canvas is None or canvas.owner != owner:
-            raise ApiError(404, f"there is no canvas {canvas_id!r}", code="canvas_not_found", param="canvas_id")
+            raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param="canvas_id")
         return canvas
 
     async def edit(self, canvas_id: str, body: EditRequest, owner: str) -> LiveCanvas:
@@ -374,6 +358,21 @@ class Canvases:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+
+
+def _request(model: TextModel, body: CanvasRequest) -> Request:
+    given = {
+        "max_tokens": body.max_tokens,
+        "temperature": body.temperature,
+        "seed_text": body.text,
+        "pin": body.pins,
+        "schema": body.schema_,
+    }
+    options: _Json = dict(body.to_options())
+    options |= {name: value for name, value in given.items() if value is not None}
+    options |= {"top_logprobs": body.top_logprobs or 0, "seed": body.seed}
+    turns = None if body.messages is None else [message.to_turn() for message in body.messages]
+    return model.request(turns or body.prompt or "", **options)
 
 
 def _replaced(text: str, replacements: list[Replacement]) -> str:

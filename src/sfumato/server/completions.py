@@ -112,8 +112,6 @@ def chat_request(model: TextModel, body: ChatRequest) -> Request:
     Raises:
         RequestError, CapacityError: if it is not allowed or does not fit.
     """
-    if body.stream_options is not None and not body.stream:
-        raise RequestError("stream_options is given; allowed: only with stream")
     if body.diffusing and not body.stream:
         raise RequestError("diffusing is true; allowed: only with stream")
     if body.logprobs and body.stream:

@@ -20,6 +20,7 @@ from sfumato.evaluation.likelihood import continuation_nats, token_logprobs
 from sfumato.server.completions import answers, text_answer
 from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import CompletionRequest
+from sfumato.server.streaming import run_to_end
 
 _SAMPLES = 32
 """Noise draws per bound."""
@@ -91,31 +92,38 @@ async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest
     model, tokens, num_top = hosted.model, request.prompt, body.logprobs or 0
     first, size = body.echo_from or 1, len(tokens)
     scores = _Scores([None] * size, [None] * size)
-    try:
-        async with hosted.scoring:
+
+    async def read(start: int, end: int) -> None:
+        await run_to_end(asyncio.to_thread(scores.read, model, tokens, start, end, num_top))
+
+    async def bound(start: int, end: int) -> float:
+        return await run_to_end(asyncio.to_thread(scores.bound, model, tokens, start, end, request.seed))
+
+    async with hosted.scoring:
+        try:
             if model.spec.autoregressive:
                 scores.estimator = "exact autoregressive NLL"
                 if first < size:
-                    await asyncio.to_thread(scores.read, model, tokens, 1, size, num_top)
+                    await read(1, size)
                 scores.logprobs[:first] = [None] * min(first, size)
                 return scores
             length = model.spec.canvas_length
             cut = max(first, size - min(_CUTS, length)) if body.echo_from is None else size
             for start in range(first, cut, length):
                 end = min(start + length, cut)
-                scores.share(await asyncio.to_thread(scores.bound, model, tokens, start, end, request.seed), start, end)
-                await asyncio.to_thread(scores.read, model, tokens, start, end, num_top)
+                scores.share(await bound(start, end), start, end)
+                await read(start, end)
             if cut < size:
-                await asyncio.to_thread(scores.read, model, tokens, cut, size, num_top)
+                await read(cut, size)
             rest = 0.0
             for start in range(size - 1, cut - 1, -1):
-                nats = await asyncio.to_thread(scores.bound, model, tokens, start, size, request.seed)
+                nats = await bound(start, size)
                 scores.share(nats - rest, start, start + 1)
                 rest = nats
             return scores
-    finally:
-        usage = Usage(prompt_tokens=size, positions_computed=scores.num_positions)
-        bill([Result(text="", tokens=(), finish_reason="stop", seed=request.seed, model=model.name, usage=usage)])
+        finally:
+            usage = Usage(prompt_tokens=size, positions_computed=scores.num_positions)
+            bill([Result(text="", tokens=(), finish_reason="stop", seed=request.seed, model=model.name, usage=usage)])
 
 
 def _joined(model: TextModel, tokens: Sequence[int], scores: _Scores, answer: _Json, result: Result) -> _Json:

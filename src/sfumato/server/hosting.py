@@ -21,7 +21,7 @@ from sfumato.engine.editing import merge_results
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Event, Finished, Request, Result
-from sfumato.errors import ConfigError, RequestError, SfumatoError, unknown
+from sfumato.errors import BusyError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Bill = Callable[[list[Result]], object]
 """Called with results that have a cost."""
-# Maximum calls at a time; more wait.
+# Maximum calls at a time; more wait, as many as answers may.
 _MAX_CALLS = 64
 MAX_EDITED, MAX_READ = 200_000, 20_000
 """Maximum characters of a text to edit, and of one that a model reads as a whole."""
@@ -79,6 +79,7 @@ class HostedModel:
         self.used_at = 0.0
         # Its own, because calls last as long as answers and would leave no thread for short work.
         self._threads = ThreadPoolExecutor(_MAX_CALLS, thread_name_prefix=name)
+        self._num_calls = 0
         self._compiler = Compiler(model.languages.token_bytes, model.languages.eos_ids)
         model.languages.make = self._compiler.make
 
@@ -111,11 +112,24 @@ class HostedModel:
 
     async def call(self, function: Callable[[TextModel], Answer], on_left: Bill | None = None) -> Answer:
         """Run a function of the model in a thread. If cancelled, it stops after the current step and `on_left` gets its
-        results so far."""
+        results so far.
+
+        Raises:
+            BusyError: if too many are waiting.
+        """
+        most = _MAX_CALLS + self.answering.engine.config.max_queue
+        if self._num_calls >= most:
+            raise BusyError(f"{self._num_calls} edits and gaps run or wait; allowed: {most}. Try again in about 5 s", 5)
         abandoned = threading.Event()
         model = copy.copy(self.model)
         watched = model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
         working = asyncio.get_running_loop().run_in_executor(self._threads, function, model)
+        self._num_calls += 1
+
+        def ended(_: asyncio.Future[Answer]) -> None:
+            self._num_calls -= 1
+
+        working.add_done_callback(ended)
 
         def left(_: asyncio.Future[Answer]) -> None:
             if not working.cancelled():

@@ -221,8 +221,10 @@ class Sampled(Body):
         """The engine's options.
 
         Raises:
-            RequestError: if two fields set the same option.
+            RequestError: if two fields set the same option, or one has no use.
         """
+        if self.stream_options is not None and not self.stream:
+            raise RequestError("stream_options is given; allowed: only with stream")
         options: GenerateOptions = self.diffusion.to_options() if self.diffusion else {}
         values: dict[str, Any] = {
             name: value

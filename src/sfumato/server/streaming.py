@@ -38,6 +38,16 @@ async def run_while_connected(request: Request, work: Awaitable[Answer]) -> Answ
         await asyncio.wait({working, watching})
 
 
+async def run_to_end(work: Awaitable[Answer]) -> Answer:
+    """The result of some work. If cancelled, it ends first."""
+    working = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise
+
+
 async def _disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
