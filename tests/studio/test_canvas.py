@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,10 +15,11 @@ pytest.importorskip("playwright", reason="not installed")
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
     from serving import Served
 
+PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DERIVED = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
 
 
@@ -118,6 +119,76 @@ def test_seeds_run_side_by_side_and_a_link_reproduces_them(page: Page):
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
     assert [text_of(takes.nth(i)) for i in range(3)] == texts
     assert page.get_by_label("Seed", exact=True).input_value() == "5"
+
+
+def test_seeds_end_one_by_one(page: Page, served: Served):
+    """One is done at once; the others go on until one is deleted on the server and one is stopped here."""
+    ids: dict[int, str] = {}
+
+    def pass_on(route: Route) -> None:
+        body = route.request.post_data_json
+        slow = {"steps": 1000, "settings": {"adaptive": False}} if body["seed"] > 5 else {}
+        response = route.fetch(post_data=json.dumps(body | slow))
+        ids[body["seed"]] = response.json()["id"]
+        route.fulfill(response=response)
+
+    page.route("**/v1/canvas", pass_on)
+    page.goto("/canvas")
+    page.get_by_label("Side by side").fill("3")
+    page.get_by_label("Seed", exact=True).fill("5")
+    page.get_by_role("button", name="Denoise", exact=True).click()
+    first, second, third = (page.get_by_role("article", name=f"Seed {seed}") for seed in (5, 6, 7))
+    expect(first).to_contain_text("28 tokens")
+    for take in (second, third):
+        expect(take).to_contain_text("denoising …")
+        expect(take).to_contain_text(re.compile(r"[1-9]\d* steps"))
+    done = text_of(first)
+    with served.cancelling(2):
+        served.http.delete(f"/v1/canvas/{ids[6]}")
+        expect(second).to_contain_text("stopped")
+        expect(third).to_contain_text("denoising …")
+        page.get_by_role("button", name="Stop").click()
+        expect(third).to_contain_text("stopped")
+    expect(page.locator("sf-take .error")).to_have_count(0)
+    # What was there by then stays, and can be changed.
+    assert text_of(first) == done == served.http.get(f"/v1/canvas/{ids[5]}").json()["text"]
+    for take in (second, third):
+        assert text_of(take)
+    third.locator(".token").first.click()
+    expect(page.get_by_role("button", name="Pin", exact=True)).to_be_visible()
+    # The next run has all the places.
+    page.unroute("**/v1/canvas")
+    denoise(page, Side_by_side="1", Seed="1")
+    expect(page.locator("sf-take")).to_have_count(1)
+    assert text_of(page.locator("sf-canvas")) == DERIVED
+
+
+def test_several_tokens_can_be_selected_by_touch(browser: Browser, served: Served):
+    context = browser.new_context(base_url=served.url, reduced_motion="reduce", **PHONE)
+    page = context.new_page()
+    page.goto("/canvas")
+    denoise(page)
+    tokens, panel = page.locator("sf-canvas .token"), page.get_by_role("region", name="Selected tokens")
+    tokens.nth(1).tap()
+    more = panel.get_by_role("button", name="Select more")
+    more.tap()
+    expect(more).to_have_attribute("aria-pressed", "true")
+    tokens.nth(2).tap()
+    expect(panel).to_contain_text("2 tokens")
+    tokens.nth(0).tap()
+    expect(panel).to_contain_text("3 tokens")
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    more.tap()
+    tokens.nth(2).tap()
+    expect(panel).not_to_contain_text(re.compile("[23] tokens"))
+    # A selection that was closed is not continued.
+    more.tap()
+    panel.get_by_role("button", name="Close").tap()
+    tokens.nth(0).tap()
+    expect(more).to_have_attribute("aria-pressed", "false")
+    tokens.nth(2).tap()
+    expect(page.locator("sf-canvas .chosen")).to_have_count(1)
+    context.close()
 
 
 def test_trace_can_be_saved_and_opened(page: Page, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -16,6 +17,28 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 FIRST = "a to-do list with ten items about moving house, four done"
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "grey", "black", "white")
+# One of each, in all colours.
+SCREEN = """\
+ input: Name
+ select: Size | small | large
+ slider 30: Volume
+ progress 40: Done
+ table: Name | Price
+  record marked: Tea | 12
+ tabs
+  tab on: One
+  tab: Two
+ chart: Sales | Mon 1 | Tue 2
+ chart pie: Sales | Mon 1 | Tue 2
+ card marked: Card
+  image: a cup
+ divider
+ list
+  item marked: Milk
+  item black marked: Tea
+  item white marked: Salt
+"""
 
 
 def entries(page: Page) -> list[str]:
@@ -69,6 +92,32 @@ def test_app_can_be_described_changed_used_and_undone(page: Page, check_accessib
     expect(page.get_by_role("button", name=FIRST)).to_be_visible()
     page.locator(".saying").get_by_role("button", name="Undo").click()
     assert entries(page) == written
+
+
+@pytest.mark.parametrize("theme", ["", "dark", "sepia", "contrast"])
+def test_screen_without_a_theme_follows_the_studio(page: Page, theme: str, check_accessibility: Callable[[Page], None]):
+    kinds = ("header", "text", "button", "badge", "checkbox", "card")
+    screen = f"page {theme}: Shop".replace(" :", ":") + f"\n{SCREEN}"
+    screen += "".join(f"  item {color}: {color}\n" for color in COLORS)
+    screen += "".join(f" {kind} {color}: {color}\n" for kind in kinds for color in COLORS)
+    page.goto("/")
+    kept = {"all": [{"page": screen.rstrip(), "said": "", "ms": None}], "at": 0}
+    page.evaluate("kept => localStorage.setItem('sfumato.todo.steps', kept)", json.dumps(kept))
+    page.goto("/todo")
+    grounds = []
+    for scheme in ("light", "dark"):
+        page.evaluate("theme => localStorage.setItem('sfumato.theme', JSON.stringify(theme))", scheme)
+        page.reload()
+        shown = page.locator("sf-screen .page")
+        grounds.append(shown.evaluate("page => getComputedStyle(page).backgroundColor"))
+        check_accessibility(page)
+        marked = page.locator("sf-screen li.marked")
+        behind = marked.evaluate_all("items => items.map((item) => getComputedStyle(item).backgroundColor)")
+        assert len(behind) == 3
+        assert "rgba(0, 0, 0, 0)" not in behind
+    dark = "rgb(23, 21, 29)"
+    own = {"dark": dark, "sepia": "rgb(246, 236, 217)", "contrast": "rgb(0, 0, 0)"}
+    assert grounds == ([own[theme]] * 2 if theme else ["rgb(255, 255, 255)", dark])
 
 
 def test_windows_can_be_opened_moved_and_restored(page: Page, check_accessibility: Callable[[Page], None]):

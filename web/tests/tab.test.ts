@@ -201,6 +201,44 @@ describe("an answer", () => {
   });
 });
 
+describe("a character of several tokens", () => {
+  it("is not told before it is whole, wherever canvases end", async () => {
+    const text = "aé€🙂b";
+    const tokenizer = tokenizerOf("tiny");
+    const manifest = manifestOf("tiny");
+    manifest.spec = { ...manifest.spec, canvas_length: 2 };
+    manifest.cache_shape = [1, 1, 1, 1];
+    const settings = { ...readSettings(generationOf("tiny"), 1, manifest.spec), draftSteps: 0 };
+    const ids = tokenizer.encode(text);
+    expect(ids.length).toBe(11);
+    const prompt = tokenizer.encodeTurn(manifest.turn, "?");
+    const answer = [...prompt, ...ids, ...settings.eosIds, ...settings.eosIds];
+    const forward: Forward = ({ tokens, cache, read }) => {
+      const said = Int32Array.from(read, (at) => answer[cache.length + at + 1] ?? 0);
+      return Promise.resolve<ForwardOutput>({
+        best: said,
+        drawn: said,
+        confidence: new Float32Array(read.length).fill(1),
+        entropy: new Float32Array(read.length),
+        written: new Float32Array(tokens.length),
+        soft: null,
+        lengths: null,
+      });
+    };
+    const model = { manifest, settings, tokenizer, stopHead: null, forward };
+    const told: string[] = [];
+    let view = emptyView("");
+    for await (const event of generate(model, "?", 1)) {
+      view = applyEvent(view, event);
+      expect(textOf(view)).not.toContain("\ufffd");
+      // At step 0 there is noise behind it.
+      if (event.type !== "canvas.patch" || event.step > 0) told.push(textOf(view));
+    }
+    expect([...new Set(told)]).toEqual(["", "a", "aé", "aé€", "aé€🙂", text]);
+    expect(view.tokens.map((token) => token.text)).toEqual(Array.from(text));
+  });
+});
+
 describe("keys and values", () => {
   it("stand behind those before, row by row", () => {
     const cache = Float32Array.of(1, 2, 3, 4);

@@ -10,6 +10,7 @@ export type TokenAction =
   | { kind: "renoise" }
   | { kind: "onwards" }
   | { kind: "write"; text: string }
+  | { kind: "more" }
   | { kind: "close" };
 
 declare global {
@@ -28,6 +29,8 @@ export class TokenPanelElement extends LitElement {
   @property({ type: Boolean }) pinned = false;
   /** Whether they can be changed. */
   @property({ type: Boolean }) editable = false;
+  /** Whether the next token that is clicked joins them, as with Shift. */
+  @property({ type: Boolean }) extending = false;
 
   static override styles = [
     controls,
@@ -41,6 +44,13 @@ export class TokenPanelElement extends LitElement {
         justify-content: space-between;
         gap: 1rem;
         align-items: start;
+      }
+      header .row {
+        flex: none;
+      }
+      [aria-pressed="true"] {
+        border-color: var(--accent);
+        color: var(--accent-text);
       }
       code {
         font-family: var(--mono);
@@ -98,7 +108,12 @@ export class TokenPanelElement extends LitElement {
           <code>${JSON.stringify(text)}</code>
           ${this.tokens.length > 1 ? html`<span class="muted">${this.tokens.length} tokens</span>` : nothing}
         </h2>
-        <button class="quiet" aria-label="Close" @click=${() => this.send({ kind: "close" })}>✕</button>
+        <span class="row">
+          <button aria-pressed=${String(this.extending)} @click=${() => this.send({ kind: "more" })}>
+            Select more
+          </button>
+          <button class="quiet" aria-label="Close" @click=${() => this.send({ kind: "close" })}>✕</button>
+        </span>
       </header>
       ${
         this.tokens.some(({ history }) => history.length > 1)

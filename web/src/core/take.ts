@@ -61,7 +61,7 @@ export async function* goOn(
       view = applyEvent(view, event);
       yield (next = shown([...take.frames, ...(views = withView(views, view, event))]));
     }
-    if (signal.aborted) yield shown(next.frames, { status: "stopped" });
+    if (signal.aborted || view.status === "cancelled") yield shown(next.frames, { status: "stopped" });
     else if (view.status === "done") yield shown(next.frames, { status: "done" });
     else
       yield shown(next.frames, {

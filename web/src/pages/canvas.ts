@@ -53,6 +53,8 @@ export class CanvasPage extends LitElement {
   @state() private at: number | null = null;
   @state() private active = 0;
   @state() private chosen: readonly [number, number] | null = null;
+  /** Whether the next token that is clicked joins the chosen ones: what Shift does, for those without a keyboard. */
+  @state() private extending = false;
   @state() private pins: readonly Span[] = [];
   private request: CanvasRequest = {};
   private stopping = new AbortController();
@@ -158,6 +160,9 @@ export class CanvasPage extends LitElement {
     const span = spanOf(view.tokens, from, to);
     const text = textOf(view);
     switch (detail.kind) {
+      case "more":
+        this.extending = !this.extending;
+        break;
       case "close":
         this.chosen = null;
         break;
@@ -201,8 +206,10 @@ export class CanvasPage extends LitElement {
   }
 
   private choose(index: number, detail: { index: number; extends: boolean }): void {
-    const isMore = detail.extends && this.chosen !== null && index === this.active;
-    const [from, to] = isMore && this.chosen !== null ? this.chosen : [detail.index, detail.index + 1];
+    const isMore = (detail.extends || this.extending) && index === this.active;
+    const before = isMore ? this.chosen : null;
+    const [from, to] = before ?? [detail.index, detail.index + 1];
+    this.extending &&= before !== null;
     this.active = index;
     this.chosen = [Math.min(from, detail.index), Math.max(to, detail.index + 1)];
   }
@@ -440,12 +447,14 @@ export class CanvasPage extends LitElement {
       ${
         this.chosen === null
           ? html`<p class="muted">
-              Click a token to see alternatives, pin it or replace it; Shift-click selects several.
+              Click a token to see alternatives, pin it or replace it; Shift-click or “Select more” selects
+              several.
             </p>`
           : html`<sf-token-panel
               .tokens=${tokens.slice(from, to)}
               .pinned=${this.isPinned(spanOf(tokens, from, to))}
               .editable=${isEditable}
+              .extending=${this.extending}
               @sf-token-action=${(event: CustomEvent<TokenAction>) => this.act(event)}
             ></sf-token-panel>`
       }`;

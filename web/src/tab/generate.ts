@@ -172,7 +172,7 @@ export async function* generate(
     let canvas = openCanvas(seed, usage.canvases, tokens.length, length, manifest.vocab_size, settings);
     let soft: Float32Array | null = null;
     let read: ForwardOutput | null = null;
-    const pieces = (shown: Canvas) => piecesOf(shown, model);
+    const pieces = (shown: Canvas) => piecesOf(shown, tokens, model);
     yield event(stepOf(canvas, null, pieces(canvas), tokens.length));
     const stepOver = (asText: boolean, temperature: number, uniform: Float32Array) =>
       run({
@@ -215,18 +215,15 @@ export async function* generate(
       logConfidence += Math.log(Math.max(each, MIN_CONFIDENCE));
     }
     decided += counted;
-    const before = tokenizer.decode(tokens);
+    const first = tokens.length;
     tokens.push(...kept);
     text.push(...committed);
     if (end >= 0) reason = unsettled > 0 ? "steps" : "stop";
     else if (tokens.length >= maxTokens) reason = "length";
-    const piece = tokenizer.decode(tokens).slice(before.length);
-    yield event({
-      type: "canvas.commit",
-      block: canvas.index,
-      chars: [before.length, before.length],
-      text: piece,
-    });
+    const told = tokenizer.pieces(tokens);
+    const at = told.slice(0, first).join("").length;
+    const piece = told.slice(first, -1).join("");
+    yield event({ type: "canvas.commit", block: canvas.index, chars: [at, at], text: piece });
   }
   usage.completion_tokens = tokens.length;
   usage.total_s = (performance.now() - began) / 1000;
@@ -255,10 +252,16 @@ function telling(seed: number, began: number): (event: Untold) => CanvasEvent {
   });
 }
 
-/** The text of each position; of what stands behind the end of the text, none. */
-function piecesOf({ draft }: Canvas, { settings, tokenizer }: TextModel): string[] {
+/** The text of each position; none of what stands behind the end of the text, or forms no character yet. */
+function piecesOf(
+  { draft }: Canvas,
+  before: readonly number[],
+  { settings, tokenizer }: TextModel,
+): string[] {
   const end = draft.findIndex((token) => settings.eosIds.includes(token));
-  return Array.from(draft, (token, i) => (end >= 0 && i >= end ? "" : tokenizer.decode([token])));
+  const shown = end < 0 ? draft : draft.subarray(0, end);
+  const told = tokenizer.pieces([...before, ...shown]).slice(before.length, -1);
+  return Array.from(draft, (_, i) => told[i]?.replaceAll("\ufffd", "") ?? "");
 }
 
 function stepOf(canvas: Canvas, read: Readings | null, pieces: string[], at: number): Untold {

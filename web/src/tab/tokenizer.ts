@@ -50,13 +50,16 @@ export class Tokenizer {
 
   /** The text of tokens, without special ones; bytes that form no character read as U+FFFD. */
   decode(ids: Iterable<number>): string {
-    const parts = Array.from(ids, (id) => this.bytes[id] ?? new Uint8Array());
-    const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      joined.set(part, at);
-      at += part.length;
-    }
-    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(joined);
+    return this.pieces(ids).join("");
+  }
+
+  /** What each token adds to the text, where a character of several tokens comes with the last of them; behind all of
+   * them, what is left of a character without its end. */
+  pieces(ids: Iterable<number>): string[] {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const pieces = Array.from(ids, (id) =>
+      decoder.decode(this.bytes[id] ?? new Uint8Array(), { stream: true }),
+    );
+    return [...pieces, decoder.decode()];
   }
 }

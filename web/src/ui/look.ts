@@ -28,6 +28,7 @@ const parts = css`
   }
   .slot {
     min-width: 0;
+    --ground: transparent;
   }
   .changed {
     animation: changed calc(var(--motion) * 900ms) ease-out;
@@ -97,7 +98,8 @@ const parts = css`
     font-size: 0.85rem;
   }
   .marked {
-    background: color-mix(in oklab, var(--yellow) 22%, transparent);
+    --ground: color-mix(in oklab, var(--yellow) 22%, transparent);
+    background: var(--ground);
     border-radius: 6px;
   }
   ul,

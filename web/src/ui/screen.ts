@@ -64,7 +64,7 @@ export class ScreenElement extends LitElement {
     if (page === null) return nothing;
     const hasHeader = page.children.some((child) => child.kind === "header");
     return html`<section
-      class="page theme-${get(page, "theme") ?? "light"}"
+      class="page theme-${get(page, "theme") ?? "studio"}"
       data-slot=${page.id}
       aria-label=${page.text === "" ? "Screen" : page.text}
       ?inert=${this.draft}

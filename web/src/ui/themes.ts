@@ -1,49 +1,30 @@
-/** The themes of screens: each has its surfaces and its shades of the ten colours. */
+/** The themes of screens: each has its surfaces and its shades of the ten colours. A screen without one is light or dark
+ * as the studio is. */
 import { css } from "lit";
 
 export const themes = css`
   .page {
-    --red: #b3261e;
-    --orange: #a8480b;
-    --yellow: #7a5b00;
-    --green: #1b7045;
-    --blue: #1d5fbf;
-    --purple: #6b3fb0;
-    --pink: #b0286f;
-    --grey: #5f5b68;
-    --black: #17141c;
+    --red: light-dark(#b3261e, #ff9d94);
+    --orange: light-dark(#a8480b, #f5a974);
+    --yellow: light-dark(#7a5b00, #e6c65c);
+    --green: light-dark(#1b7045, #74d6a4);
+    --blue: light-dark(#1d5fbf, #8fbcff);
+    --purple: light-dark(#6b3fb0, #c4aef5);
+    --pink: light-dark(#b0286f, #f5a3cd);
+    --grey: light-dark(#5f5b68, #b5aec2);
+    --black: light-dark(#17141c, #000000);
     --white: #ffffff;
-    --page: #ffffff;
-    --raised: #f6f3f9;
-    --ink: #211d2b;
-    --soft: #625b70;
-    --edge: #ddd7e4;
-    --edge-strong: #8f879e;
-    --key: #5b3fa0;
-    --on-color: #ffffff;
-    --chip: #4a4458;
-    color-scheme: light;
+    --page: light-dark(#ffffff, #17151d);
+    --raised: light-dark(#f6f3f9, #211e2a);
+    --ink: light-dark(#211d2b, #ece8f3);
+    --soft: light-dark(#625b70, #aaa2ba);
+    --edge: light-dark(#ddd7e4, #383246);
+    --edge-strong: light-dark(#8f879e, #776e8a);
+    --key: light-dark(#5b3fa0, #c4aef5);
+    --on-color: light-dark(#ffffff, #17151d);
+    --chip: light-dark(#4a4458, #cfc8da);
   }
   .theme-dark {
-    --red: #ff9d94;
-    --orange: #f5a974;
-    --yellow: #e6c65c;
-    --green: #74d6a4;
-    --blue: #8fbcff;
-    --purple: #c4aef5;
-    --pink: #f5a3cd;
-    --grey: #b5aec2;
-    --black: #000000;
-    --white: #ffffff;
-    --page: #17151d;
-    --raised: #211e2a;
-    --ink: #ece8f3;
-    --soft: #aaa2ba;
-    --edge: #383246;
-    --edge-strong: #776e8a;
-    --key: #c4aef5;
-    --on-color: #17151d;
-    --chip: #cfc8da;
     color-scheme: dark;
   }
   .theme-sepia {
@@ -58,6 +39,7 @@ export const themes = css`
     --orange: #963f08;
     --green: #17613c;
     --on-color: #fffaf0;
+    color-scheme: light;
   }
   .theme-contrast {
     --red: #ff8a80;
@@ -113,10 +95,15 @@ export const themes = css`
     --on: #17141c;
   }
   /* Letters as bright as the page stand on a ground of their own. */
-  :is(.theme-light, .theme-sepia) .c-white:is(.header, .text, .item, .checkbox),
-  :is(.theme-dark, .theme-contrast) .c-black:is(.header, .text, .item, .checkbox) {
-    background: var(--chip);
+  :is(.c-white, .c-black):is(.header, .text, .checkbox):not(li) {
     border-radius: 6px;
     padding-inline: 0.4rem;
+    margin-inline: -0.4rem;
+  }
+  .c-white:is(.header, .text, .item, .checkbox) {
+    background: light-dark(var(--chip), var(--ground));
+  }
+  .c-black:is(.header, .text, .item, .checkbox) {
+    background: light-dark(var(--ground), var(--chip));
   }
 `;

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-Csc-Q3Hb.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-CZaWnhZ6.js";/**
+import{E as n,A as s}from"./index-DrgUVXix.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./repeat-DQ406CZk.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
