@@ -58,6 +58,7 @@ def test_output_equals_python(page: Page, name: str):
     open_tab(page)
     page.get_by_label("Model").select_option(name)
     until(page, f"{TAB}.loaded?.model === '{name}'")
+    assert page.evaluate("crossOriginIsolated")
     for seed in range(1, NUM_SEEDS + 1):
         prompt = kinds[seed % len(kinds)].example
         expected = model.generate(prompt, seed=seed)
@@ -128,6 +129,7 @@ def test_damaged_weights_are_refused_and_not_cached(page: Page, damage: str):
     page.unroute(WEIGHTS)
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+    assert generate(page, "fizzbuzz in python", 3)["finish_reason"] == "stop"
 
 
 def test_missing_simd_is_reported(page: Page):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -230,8 +230,7 @@ class Engine:
         backlog = deque(enumerate(requests))
         for _, request in backlog:
             self.check_request(request)
-        index_of: dict[int, int] = {}
-        events: Iterator[tuple[int, Event]] = iter(())
+        index_of, events = dict[int, int](), iter(list[tuple[int, Event]]())
         try:
             while backlog or index_of:
                 with self._lock:
@@ -420,7 +419,8 @@ class Engine:
         """Finish sequences with what they have and free their resources."""
         for sequence in sequences:
             sequence.finish(reason)
-        self._release()
+        if sequences:
+            self._release()
 
     def _release(self) -> None:
         """Free the resources of finished sequences."""

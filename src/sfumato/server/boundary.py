@@ -26,8 +26,8 @@ from sfumato.server.protocol import Diffusion
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
-# What clients of OpenAI's API say about themselves; it asks for nothing.
-_OF_CLIENTS = frozenset({"api-version", "client_version"})
+# Clients of OpenAI's API send these to identify themselves.
+_CLIENT_VERSIONS = frozenset({"api-version", "client_version"})
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -55,7 +55,7 @@ class Limits:
 
 
 async def refuse(request: Request, error: Exception) -> Response:
-    """OpenAI's error object, with a status that says who is at fault; a page for who opens an address in a browser."""
+    """OpenAI's error object, with a status that says who is at fault; browsers get a page."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         param = _place(first["loc"], error.body)
@@ -102,7 +102,7 @@ async def check_query(request: Request) -> None:
         return
     known = [field.alias for field in request.scope["route"].dependant.query_params]
     for name in request.query_params:
-        if name not in known and name not in _OF_CLIENTS:
+        if name not in known and name not in _CLIENT_VERSIONS:
             message = f"{name[:_MAX_SHOWN]} is given in the query; allowed: {', '.join(known) or 'nothing'}"
             raise ApiError(400, message, param=name[:_MAX_SHOWN], code="extra_forbidden")
 

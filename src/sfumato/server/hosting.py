@@ -51,7 +51,7 @@ class _Watched:
         """Results of all requests so far."""
 
     def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
-        # Closed at once: an exception keeps what raised it, and the run would end when it is dropped.
+        # Closed here: a traceback would keep the run alive, and its requests would be cancelled late.
         with closing(self._engine.run(requests, drafts=True, on_left=self._keep)) as events:
             for index, event in events:
                 self._keep(event)

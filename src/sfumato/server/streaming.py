@@ -39,7 +39,7 @@ async def run_while_connected(request: Request, work: Awaitable[Answer]) -> Answ
 
 
 async def run_to_end(work: Awaitable[Answer]) -> Answer:
-    """The result of some work. If cancelled, it ends first."""
+    """The result of some work, which ends even if this is cancelled, before the cancellation is passed on."""
     working = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(working)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from sfumato.errors import RequestError, unknown
-from sfumato.ui.tree import Component, check_page, kinds, read_line, slot_ids
+from sfumato.ui.tree import Component, check_page, kinds, read_line, slot_ids, visible
 
 REFUSALS = ("not on this screen", "a screen cannot do that", "more than one fits")
 """Why a command cannot be carried out: something is not there, not possible, or ambiguous."""
@@ -110,7 +110,7 @@ def select(page: Component, target: str) -> list[Component]:
     slot, everything, from_end, number, sign, name, column, cell = match.groups()
     holder = find(page, slot)
     if number:
-        shown = [child for child in holder.children if child.get("hidden") is None]
+        shown = visible(holder.children)
         if int(number) > len(shown):
             raise RequestError(f"{holder.kind} {slot} shows no {number}; allowed: up to {len(shown)}")
         return shown[-int(number) :] if from_end else shown[: int(number)]

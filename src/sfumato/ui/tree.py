@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -259,6 +259,11 @@ def check_page(page: Component) -> Component:
     if depth > MAX_DEPTH:
         raise RequestError(f"components stand {depth} levels below the page; allowed: {MAX_DEPTH}")
     return page
+
+
+def visible(components: Iterable[Component]) -> list[Component]:
+    """Those that are not hidden."""
+    return [each for each in components if not each.get("hidden")]
 
 
 def line_of(component: Component, *, ids: bool = True) -> str:

@@ -16,7 +16,7 @@ def no_gradients() -> Iterator[None]:
 
 @pytest.fixture(params=[1, 2])
 def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Of the loops; with two, each thread takes a row at a time."""
+    """Of the loops; with several, each thread takes a row at a time."""
     monkeypatch.setattr(running, "_GRAIN", 1)
     monkeypatch.setattr(running, "_PARTS", 10**6)
     before = torch.get_num_threads()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -62,19 +61,10 @@ def test_replay_equals_computation():
     assert sum(not block.free for block in graphs._blocks.blocks) == 2
 
 
-@pytest.fixture
-def crowded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """More threads than cores, each of which takes a row at a time: some always come late."""
-    monkeypatch.setattr(running, "_GRAIN", 1)
-    monkeypatch.setattr(running, "_PARTS", 10**6)
-    before = torch.get_num_threads()
-    torch.set_num_threads(2 * (os.cpu_count() or 1) + 3)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("crowded")
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("threads", [2 * (os.cpu_count() or 1) + 3], indirect=True)
 def test_threads_that_come_late_change_nothing():
+    """Of more threads than cores, some always come late."""
     graphs, generator = running.Graphs(), torch.Generator().manual_seed(0)
     weight_I = torch.rand(4096, generator=generator)
 

@@ -15,6 +15,7 @@ import {
   readLine,
   slot,
   unknown,
+  visible,
   walk,
   withWord,
   type Component,
@@ -101,7 +102,7 @@ export function select(page: Component, target: string): readonly Component[] {
   const [, id = "", everything, fromEnd, number, sign, name = "", column, cell] = match;
   const holder = find(page, id);
   if (number) {
-    const shown = holder.children.filter((child) => get(child, "hidden") === undefined);
+    const shown = visible(holder.children);
     const count = Number(number);
     if (count > shown.length) {
       throw new PageError(`${holder.kind} ${id} shows no ${number}; allowed: up to ${shown.length}`);

@@ -7,7 +7,7 @@ import { controls } from "../components/base";
 import { choose, enter, press, programOf, sortedWay, type Action, type Effect, type Values } from "./actions";
 import { chart } from "./chart";
 import { look } from "./look";
-import { get, lineOf, walk, type Component } from "./tree";
+import { get, lineOf, visible, walk, type Component } from "./tree";
 
 /** What a person did to a slot. */
 export interface Click {
@@ -75,7 +75,7 @@ export class ScreenElement extends LitElement {
 
   /** What stands in a slot; each component keeps its node as long as it is there. */
   private inside(holder: Component): unknown {
-    const shown = holder.children.filter((child) => get(child, "hidden") === undefined);
+    const shown = visible(holder.children);
     return repeat(
       shown,
       (child) => child.id,
@@ -151,7 +151,7 @@ export class ScreenElement extends LitElement {
   }
 
   private list(of: Component) {
-    const shown = of.children.filter((child) => get(child, "hidden") === undefined);
+    const shown = visible(of.children);
     const entries = repeat(
       shown,
       (child) => child.id,
@@ -194,7 +194,7 @@ export class ScreenElement extends LitElement {
   }
 
   private hiddenNote(of: Component) {
-    const count = of.children.filter((child) => get(child, "hidden") !== undefined).length;
+    const count = of.children.length - visible(of.children).length;
     if (count === 0) return nothing;
     return html`<p class="hidden-note">
       ${count} hidden
@@ -291,7 +291,7 @@ export class ScreenElement extends LitElement {
   }
 
   private table(of: Component) {
-    const shown = of.children.filter((child) => get(child, "hidden") === undefined);
+    const shown = visible(of.children);
     const rows = repeat(
       shown,
       (child) => child.id,
@@ -333,7 +333,7 @@ export class ScreenElement extends LitElement {
   }
 
   private tabs(of: Component) {
-    const shown = of.children.filter((child) => get(child, "hidden") === undefined);
+    const shown = visible(of.children);
     const open = shown.find((child) => get(child, "on") !== undefined) ?? shown[0];
     if (open === undefined) return nothing;
     const onKey = (event: KeyboardEvent) => {

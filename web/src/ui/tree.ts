@@ -147,6 +147,11 @@ export function withWord(component: Component, name: string, word: string | null
   return (word === null ? rest : [...rest, word]).sort((one, other) => place(one) - place(other));
 }
 
+/** Those that are not hidden. */
+export function visible(components: readonly Component[]): readonly Component[] {
+  return components.filter((each) => get(each, "hidden") === undefined);
+}
+
 /** A component and all that stands in it, from top to bottom. */
 export function* walk(component: Component): Generator<Component> {
   yield component;

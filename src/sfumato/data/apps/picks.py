@@ -8,13 +8,13 @@ from typing import NoReturn
 
 from sfumato.data.apps.domains import Domain, coin_task, coin_thing, verbs
 from sfumato.data.apps.intents import Condition, is_kind
-from sfumato.data.apps.references import ENTRIES, holder_of, refer, says, visible
+from sfumato.data.apps.references import ENTRIES, holder_of, refer, says
 from sfumato.data.apps.screens import COLORS, NUMBERS
 from sfumato.data.apps.speech import conjugate, copied, texts
 from sfumato.errors import RequestError
 from sfumato.ui import Component
 from sfumato.ui.edits import select
-from sfumato.ui.tree import kinds
+from sfumato.ui.tree import kinds, visible
 
 _NAMING = ("list", "tab", "card", "header")
 _MAX_TRIES = 60

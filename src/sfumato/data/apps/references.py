@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from functools import cache
 from random import Random
 
 from sfumato.data.apps.screens import COLORS, ORDINALS
 from sfumato.data.apps.speech import copied, texts
 from sfumato.ui import Component
+from sfumato.ui.tree import visible
 
 ENTRIES = ("checkbox", "item", "record")
 _TERSE_SHARE = 0.15
@@ -30,11 +30,6 @@ def nouns(kind: str) -> list[str]:
     """Names of a component kind."""
     found: list[str] = texts()["nouns"].get(kind) or texts()["parts"].get(kind, [kind])
     return found
-
-
-def visible(components: Iterable[Component]) -> list[Component]:
-    """Those that are not hidden."""
-    return [each for each in components if not each.get("hidden")]
 
 
 def refer(page: Component, component: Component, random: Random) -> str | None:

@@ -106,7 +106,6 @@ class Loop:
 
     def __init__(self, name: str) -> None:
         self.name, self.symbol = name, name.replace(".", "_")
-        self._address: int | None = None
 
     def function(self) -> Callable[[Any], None]:
         """The compiled function."""
@@ -114,11 +113,15 @@ class Loop:
         found: Callable[[Any], None] = getattr(importlib.import_module(f"{__package__}.loops.{module}"), name)
         return found
 
-    def _find(self) -> int:
+    @functools.cached_property
+    def address(self) -> int:
+        """The address of the compiled function."""
         shipped = library()
-        address = self._compile() if shipped is None else _address(getattr(shipped, self.symbol))
-        self._alone, self._address = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address), address
-        return address
+        return self._compile() if shipped is None else _address(getattr(shipped, self.symbol))
+
+    @functools.cached_property
+    def _alone(self) -> Callable[[Any], None]:
+        return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address)
 
     def _compile(self) -> int:
         with Loop._lock:
@@ -144,27 +147,24 @@ class Loop:
         Returns:
             The job, whose index 3 counts the threads that took part.
         """
-        address = self._address or self._find()
-        team = _team()
-        threads = 1 if team is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
+        threads = 1 if _team() is None else min(torch.get_num_threads(), num_elements // _GRAIN, num_rows)
         part = num_rows if threads < 2 else -(-num_rows // (threads * _PARTS))
         words = [
             one.data_ptr() if isinstance(one, Tensor) else word(one) if isinstance(one, float) else one for one in rest
         ]
         job = (ctypes.c_int64 * (4 + len(rest)))(0, num_rows, part, 0, *words)
         if recorder.graph is not None:
-            recorder.graph.append(address, job, threads, rest)
+            recorder.graph.append(self.address, job, threads, rest)
         self.run(job, threads)
         return job
 
     def run(self, job: Any, threads: int) -> None:
         """Run a job, anew or again."""
-        address, team = self._address or self._find(), _team()
         job[0] = job[3] = 0
-        if threads < 2 or team is None:
+        if threads < 2:
             self._alone(job)
         else:
-            team(address, job, threads, 0)
+            _team()(self.address, job, threads, 0)
 
 
 def _address(function: Any) -> int:

@@ -1,4 +1,4 @@
-import{E as p,e as b,i as g,n as c,r as w,g as x,A as l,d as u,w as $}from"./index-DrgUVXix.js";import{e as f,i as v,t as m}from"./offsets-EgNy2a1f.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
+import{E as p,e as b,i as g,n as c,r as w,g as x,A as l,d as u,w as $}from"./index-B3E5B1W5.js";import{e as f,i as v,t as m}from"./offsets-EgNy2a1f.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
  * @license
  * Copyright 2018 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{k,E as w}from"./index-DrgUVXix.js";import{e as M,i as b,t as H}from"./offsets-EgNy2a1f.js";/**
+import{k,E as w}from"./index-B3E5B1W5.js";import{e as M,i as b,t as H}from"./offsets-EgNy2a1f.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
