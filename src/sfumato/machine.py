@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import platform
@@ -31,13 +32,21 @@ def cpu_name() -> str:
         return platform.processor() or platform.machine()
 
 
-def num_preemptions() -> int:
-    """Number of times this process was preempted so far; 0 if the system does not count."""
+def core_time() -> tuple[int, int]:
+    """Nanoseconds for which this process's threads have run, and have waited for a core; zeros if the system does not
+    say."""
+    total = [0, 0]
     try:
-        import resource
-    except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+        for thread in os.listdir("/proc/self/task"):
+            # Threads may have ended since.
+            with (
+                contextlib.suppress(FileNotFoundError, ProcessLookupError),
+                open(f"/proc/self/task/{thread}/schedstat") as file,
+            ):
+                total = [so_far + int(more) for so_far, more in zip(total, file.read().split()[:2], strict=True)]
+    except OSError:
+        return 0, 0
+    return total[0], total[1]
 
 
 def free_memory(root: Path = _ROOT) -> int:

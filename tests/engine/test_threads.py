@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +15,8 @@ import torch
 import sfumato
 from sfumato.engine import threads
 from sfumato.errors import ConfigError
+from sfumato.kernels.cpu import running
+from sfumato.machine import core_time
 from sfumato.models.decoder import Decoder
 
 
@@ -57,16 +63,17 @@ def test_fastest_number_of_threads_is_chosen(
     assert set(timed) <= set(seconds)
 
 
-def test_choice_is_cached_while_forward_times_hold(
-    make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_choice_is_cached_unless_other_programs_used_the_cores(
+    make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, use_cores: UseCores
 ):
-    """Except a choice made while other processes used the cores; damaged entries are ignored."""
+    """Damaged entries are ignored."""
     monkeypatch.setattr(threads, "usable_cores", lambda: 2)
-    seconds, timed, preemptions = {1: 2.0, 2: 1.0}, [], iter([0, 10**6])
+    timed: list[int] = []
 
     def forward_s(model: Decoder) -> float:
         timed.append(torch.get_num_threads())
-        return seconds[timed[-1]]
+        use_cores(1, share_waited)
+        return 1.0 / timed[-1]
 
     def choose() -> tuple[int, set[int]]:
         timed.clear()
@@ -74,20 +81,104 @@ def test_choice_is_cached_while_forward_times_hold(
         return threads.choose_threads(make_decoder()), set(timed)
 
     monkeypatch.setattr(threads, "_forward_s", forward_s)
-    monkeypatch.setattr(threads, "num_preemptions", lambda: next(preemptions, 0))
+    share_waited = 0.5
     assert choose() == choose() == (2, {1, 2})
-    assert choose() == (2, {2})
-    # Two threads take far longer than before.
-    seconds[2] = 10.0
-    preemptions = iter([0, 10**6])
-    assert choose() == (1, {1, 2})
-    seconds[2] = 1.0
-    assert choose() == (2, {2})
+    share_waited = 0.0
+    assert choose() == (2, {1, 2})
+    assert choose() == (2, set())
     [entry] = (tmp_path / "kept").iterdir()
-    for content in ("{", "[]", '{"threads": 3, "forward_s": 1.0}', '{"threads": 1}'):
+    for content in ("{", "[]", '{"threads": 3}', '{"threads": "2"}'):
         entry.write_text(content)
         assert choose() == (2, {1, 2})
-        assert choose() == (2, {2})
+        assert choose() == (2, set())
+
+
+class UseCores:
+    """The times that the threads of this process ran and waited, and the clock."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock, self.ran, self.waited = 0.0, 0, 0
+        monkeypatch.setattr(running, "core_time", lambda: (self.ran, self.waited))
+        monkeypatch.setattr(running.time, "monotonic", lambda: self.clock)
+
+    def __call__(self, seconds: float, share_waited: float) -> None:
+        self.clock += seconds
+        self.ran += round(1e9 * seconds * (1 - share_waited))
+        self.waited += round(1e9 * seconds * share_waited)
+
+
+@pytest.fixture
+def use_cores(monkeypatch: pytest.MonkeyPatch) -> UseCores:
+    return UseCores(monkeypatch)
+
+
+def test_fewer_threads_compute_while_other_programs_use_the_cores(use_cores: UseCores):
+    cores = running._SharedCores()
+    torch.set_num_threads(4)
+
+    def steps(seconds: float, share_waited: Callable[[int], float]) -> list[int]:
+        """Steps of a tenth of a second; returns the numbers of threads, without repetitions."""
+        found: list[int] = []
+        for _ in range(round(10 * seconds)):
+            with cores:
+                found.append(torch.get_num_threads())
+                use_cores(0.1, share_waited(found[-1]))
+            assert torch.get_num_threads() == 4
+        return [number for number, _ in itertools.groupby(found)]
+
+    assert steps(10, lambda number: 0.05) == [4]
+    # One of four cores is taken: three threads would fit, two do.
+    busy = steps(60, lambda number: 0.3 * (number > 3))
+    assert busy[0] == 4
+    assert set(busy) == {4, 2}
+    # Tried again after half a second, a second, two, four, and every eight.
+    assert 5 <= busy.count(4) <= 12
+    # All cores are taken.
+    assert set(steps(60, lambda number: 0.3 * (number > 1))) >= {2, 1}
+    # None is.
+    assert steps(30, lambda number: 0.0)[-1] == 4
+    assert steps(0.4, lambda number: 0.3 * (number > 3)) == [4, 2]
+
+
+def test_a_number_of_threads_set_by_the_caller_stays(use_cores: UseCores):
+    cores = running._SharedCores()
+    torch.set_num_threads(2)
+    for expected in (2, 1):
+        with cores:
+            assert torch.get_num_threads() == expected
+            use_cores(0.2, 0.5)
+    torch.set_num_threads(1)
+    with cores:
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == 1
+
+
+def test_waiting_for_a_core_is_noticed():
+    """More busy threads than cores wait for each other."""
+    if core_time() == (0, 0):
+        pytest.skip("this system does not say how long threads wait")
+    waits = running.Waits()
+    allowed = os.sched_getaffinity(0)
+    done = threading.Event()
+
+    def compute() -> None:
+        os.sched_setaffinity(0, {min(allowed)})
+        while not done.is_set():
+            torch.ones(200, 200) @ torch.ones(200, 200)
+
+    computing = [threading.Thread(target=compute) for _ in range(2)]
+    for thread in computing:
+        thread.start()
+    try:
+        for _ in range(600):
+            if waits.is_crowded():
+                break
+            time.sleep(0.1)
+        assert waits.is_crowded()
+    finally:
+        done.set()
+        for thread in computing:
+            thread.join()
 
 
 def test_no_forward_starts_after_the_time_limit(make_decoder: Callable[..., Decoder], monkeypatch: pytest.MonkeyPatch):

@@ -23,6 +23,7 @@ from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
 from sfumato.engine.sequence import Sequence
 from sfumato.errors import BusyError, CapacityError, ConfigError
+from sfumato.kernels.cpu.running import shared_cores
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
 
@@ -103,8 +104,7 @@ class Engine:
         self._rows: list[Sequence] = []
         self._num_requests = 0
         self._events: dict[int, EventQueue] = {}
-        self._closed = False
-        self._seconds_each = 0.0
+        self._closed, self._seconds_each = False, 0.0
 
     # Called by users.
 
@@ -202,7 +202,7 @@ class Engine:
 
     def step(self) -> None:
         """Take one step, with at most one pass through the weights. `take` returns its events."""
-        with self._lock, torch.inference_mode():
+        with self._lock, shared_cores, torch.inference_mode():
             self._expire()
             self._admit()
             scheduled = schedule(self._running, max_positions=self._max_positions(), chunk=self.config.prefill_chunk)

@@ -31,7 +31,7 @@ from sfumato.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 128
 # Options that are not sampler settings; anything else may be a setting of a custom sampler.
-_NO_SETTINGS = {"sampler", "steps", "temperature"} | GenerateOptions.__optional_keys__ - (
+_NO_SETTINGS = frozenset({"sampler", "steps", "temperature"}) | GenerateOptions.__optional_keys__ - (
     SamplerOptions.__optional_keys__ | {"budget"}
 )
 
@@ -353,7 +353,7 @@ class TextModel:
         elif sampler is not None:
             config = dataclasses.replace(config, sampler=sampler)
         settings = {name: value for name, value in options.items() if name not in _NO_SETTINGS}
-        check_settings(settings, type(config.sampler))
+        check_settings(settings, type(config.sampler), options=_NO_SETTINGS)
         config = SamplerConfig.of({name: value for name, value in settings.items() if value is not None}, config)
         if steps is not None:
             config = dataclasses.replace(config, steps=steps)

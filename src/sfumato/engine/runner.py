@@ -304,7 +304,7 @@ class Runner:
             canvas_1N = packed.canvas_1N
             if soft_RLD is not None and packed.canvas_M is not None and packed.decided_M is not None:
                 soft_1ND = soft_RLD.new_zeros(1, tokens_1N.shape[1], soft_RLD.shape[2])
-                soft_1ND[0].index_copy_(0, packed.canvas_M, soft_RLD.flatten(0, 1)[packed.decided_M])
+                soft_1ND[0].index_copy_(0, packed.canvas_M, soft_RLD.flatten(0, 1).index_select(0, packed.decided_M))
         attention = packed.attention
         hidden_1ND: Tensor = self.model(
             tokens_1N, attention.positions_1N, attention, canvas_RQ=canvas_1N, soft_RQD=soft_1ND, given_RQ=given_1N
@@ -322,7 +322,7 @@ class Runner:
     def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, index_N: Tensor) -> Tensor:
         count = len(index_N)
         padding = index_N.new_zeros(self._padded(count) - count)
-        return head(hidden_ND[torch.cat((index_N, padding))])[:count]
+        return head(hidden_ND.index_select(0, torch.cat((index_N, padding))))[:count]
 
     def soft_embedding(self, probs_1NV: Tensor) -> Tensor:
         """Mean embedding [1, N, D] under token probabilities, or under the backend's weights."""

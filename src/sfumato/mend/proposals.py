@@ -16,6 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sfumato.kernels.cpu.running import shared_cores
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import AttentionSpec
 from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, Lexicon, kind_of
@@ -73,6 +74,7 @@ class Proposer:
         self._tables = model.config.lexemes
         self.config = config or ProposalConfig()
 
+    @shared_cores
     @torch.inference_mode()
     def read(self, lexemes: Sequence[str]) -> Reading:
         """Read a text of up to the model's maximum of lexemes, with line heads counted from level 0."""
@@ -98,7 +100,7 @@ class Reading:
     @cached_property
     def proposals(self) -> list[Proposal]:
         """Edits of the text, likeliest first."""
-        with torch.inference_mode():
+        with shared_cores, torch.inference_mode():
             log_probs_RQV, lengths_RQB = self._read(self._tokens_Q[None])
             odds_QV = log_probs_RQV[0]
             odds_QV[:, self._never_V] = -torch.inf
@@ -111,6 +113,7 @@ class Reading:
             found += self._gaps(lengths_RQB[0])
         return sorted(found, key=lambda proposal: -proposal.score)
 
+    @shared_cores
     @torch.inference_mode()
     def fill(self, gap: Gap) -> list[Proposal]:
         """Patches that fill a gap, most certain slot first; add their scores to the gap's."""

@@ -214,8 +214,13 @@ def setting_names() -> set[str]:
     return {"name", *_COMMON} | {field.name for kind in samplers().values() for field in dataclasses.fields(kind)}
 
 
-def check_settings(settings: Iterable[str], sampler: type[Sampler] = Entropy) -> None:
+def check_settings(
+    settings: Iterable[str], sampler: type[Sampler] = Entropy, *, options: frozenset[str] = frozenset()
+) -> None:
     """Refuse names that are not settings of the sampler or of any registered one.
+
+    Args:
+        options: what else the caller could have given; named in the error.
 
     Raises:
         RequestError: naming the first unknown one, and the nearest known name.
@@ -223,7 +228,7 @@ def check_settings(settings: Iterable[str], sampler: type[Sampler] = Entropy) ->
     allowed = (setting_names() - {"name"}) | {field.name for field in dataclasses.fields(sampler)}
     for key in settings:
         if key not in allowed:
-            raise RequestError(unknown("setting", key, allowed))
+            raise RequestError(unknown("option" if options else "setting", key, allowed | options))
 
 
 _FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.type == "float"}

@@ -1,5 +1,5 @@
 """Runs compiled loops on the threads of torch's own OpenMP, because a second pool's idle threads would compete with
-them; gives them memory, and replays recorded passes of them.
+them, and on fewer while other programs use the cores; gives them memory, and replays recorded passes of them.
 
 Loops are written in `kernels.cpu.loops`. The package ships them compiled for Linux on x86-64, for CPUs with AVX-512 and
 VNNI, AVX-VNNI, or AVX2 alone; elsewhere, and if their source was changed, a loop is compiled at its first call and
@@ -11,6 +11,7 @@ records the loops of one pass with their memory, like a CUDA graph on a GPU.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -33,6 +34,7 @@ from torch import Tensor
 
 from sfumato.kernels.base import DIGIT, SECOND_DIGIT
 from sfumato.kernels.cpu.loops.sizes import features
+from sfumato.machine import core_time
 
 LOOPS = Path(__file__).parent / "loops"
 _AVX2 = frozenset({"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"})
@@ -57,6 +59,10 @@ ALIGNMENT = 64
 _MIN_KEPT, _MAX_KEPT = 2**20, 2**27
 # Maximum number of graphs kept, least recently used evicted.
 _MAX_GRAPHS = 16
+# Share of the time that threads wait for a core, from which other programs use it; seconds over which it is measured.
+_CROWDED, _WINDOW_S = 0.15, 0.05
+# Seconds after which more threads are tried again: at first, and at most.
+_FIRST_HOLD_S, _MAX_HOLD_S = 0.5, 8.0
 
 
 def seal(content: bytes) -> bytes:
@@ -93,6 +99,56 @@ def _team() -> Any:
         start.argtypes, start.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint], None
         return start
     return None
+
+
+class Waits:
+    """The share of their time that this process's threads wait for a core, since it was made."""
+
+    def __init__(self) -> None:
+        self.since = time.monotonic()
+        self._ran, self._waited = core_time()
+
+    def is_crowded(self) -> bool:
+        """Whether other programs use the cores."""
+        ran, waited = core_time()
+        ran, waited = ran - self._ran, waited - self._waited
+        return waited > _CROWDED * (ran + waited)
+
+
+class _SharedCores(contextlib.ContextDecorator, threading.local):
+    """Within it, which is not to be nested, torch uses fewer threads while other programs use the cores.
+
+    Threads that compute together wait for each other, so all are as slow as the one that waits longest for a core. The
+    number of threads is halved while they wait, and doubled again after a time that doubles as well.
+    """
+
+    def __init__(self) -> None:
+        self._halvings, self._hold_s, self._until = 0, _FIRST_HOLD_S, 0.0
+        self._waits: Waits | None = None
+
+    def __enter__(self) -> None:
+        self._threads = torch.get_num_threads()
+        if self._halvings and time.monotonic() >= self._until:
+            self._halvings, self._waits = self._halvings - 1, None
+        threads = max(1, self._threads >> self._halvings)
+        torch.set_num_threads(threads)
+        if threads > 1 and self._waits is None:
+            self._waits = Waits()
+
+    def __exit__(self, *exception: object) -> None:
+        now, waits = time.monotonic(), self._waits
+        torch.set_num_threads(self._threads)
+        if waits is None or now < waits.since + _WINDOW_S:
+            return
+        self._waits = None
+        if waits.is_crowded():
+            self._halvings, self._until = self._halvings + 1, now + self._hold_s
+            self._hold_s = min(2 * self._hold_s, _MAX_HOLD_S)
+        elif not self._halvings:
+            self._hold_s = _FIRST_HOLD_S
+
+
+shared_cores = _SharedCores()
 
 
 class Loop:
