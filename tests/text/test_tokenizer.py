@@ -1,6 +1,7 @@
 """The tokenizer: lossless round trips, no injected special tokens, and no emitted text that changes later."""
 
 import json
+import random
 from itertools import chain
 from pathlib import Path
 
@@ -417,6 +418,20 @@ def test_detokenizer_never_retracts_text(kind: str, data: st.DataObject):
         assert tokenizer.decode(ids).startswith(emitted)
     assert emitted + detokenizer.finish() == tokenizer.decode(ids)
     assert detokenizer.finish() == ""
+
+
+def test_pieces_are_what_each_token_adds():
+    """A character of several tokens comes with the last of them; together they are the text, valid or not."""
+    ids = TOKENIZER.encode("aß 🙂!")
+    pieces = TOKENIZER.pieces(ids)
+    assert len(pieces) == len(ids)
+    assert {"ß", "🙂"} <= {piece.strip() for piece in pieces}
+    assert "".join(pieces) == "aß 🙂!"
+    assert TOKENIZER.pieces([]) == []
+    rng = random.Random(0)
+    for _ in range(300):
+        ids = [rng.randrange(TOKENIZER.vocab_size) for _ in range(rng.randint(1, 30))]
+        assert "".join(TOKENIZER.pieces(ids)) == TOKENIZER.decode(ids)
 
 
 @given(TEXTS)

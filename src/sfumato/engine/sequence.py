@@ -308,7 +308,7 @@ class Sequence:
             step=int(batch.step_R[row]),
             steps=int(batch.steps_R[row]) + self.verifies,
             tokens=tuple(draft),
-            pieces=(*(tokenizer.decode([token]) for token in shown), *[""] * (len(draft) - len(shown))),
+            pieces=(*tokenizer.pieces(shown), *[""] * (len(draft) - len(shown))),
             text=tokenizer.decode(shown),
             forward_passes=self.usage.forward_passes,
             positions_computed=self.usage.positions_computed,

@@ -126,7 +126,7 @@ def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot]
 
 def decided(model: TextModel, slots: Sequence[Slot], result: Result) -> list[Decided]:
     """Read the slots' probabilities from a result."""
-    pieces = [model.tokenizer.decode([token]) for token in result.tokens]
+    pieces = model.tokenizer.pieces(result.tokens)
     found, start, at = [], 0, 0
     for slot, position in zip(slots, _draft(slots)[1], strict=True):
         while start + len(pieces[at]) <= position:

@@ -6,6 +6,7 @@ characters and ends nothing.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import itertools
 import json
@@ -76,9 +77,9 @@ class Tokenizer:
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
         self._config = dict(config)
-        self._special_ids = {
-            token.content: id_ for id_, token in tokenizer.get_added_tokens_decoder().items() if token.special
-        }
+        self._texts: dict[int, str] = {}
+        added = tokenizer.get_added_tokens_decoder()
+        self._special_ids = {token.content: id_ for id_, token in added.items() if token.special}
         named = ((key, _token_text(value)) for key, value in config.items() if key.endswith("_token"))
         self._named = {key: text for key, text in named if text is not None}
         self._chat = ChatTemplate(config.get("chat_template"), self._named)
@@ -110,15 +111,14 @@ class Tokenizer:
         except Exception as error:
             raise CheckpointError(f"{path} is not a tokenizer: {error}") from error
         config = read_json(directory / "tokenizer_config.json")
-        template_path = directory / "chat_template.jinja"
-        if template_path.is_file():
+        path = directory / "chat_template.jinja"
+        if path.is_file():
             try:
-                config["chat_template"] = template_path.read_text(encoding="utf-8")
+                config["chat_template"] = path.read_text(encoding="utf-8")
             except (OSError, ValueError) as error:
-                raise CheckpointError(f"cannot read {template_path}: {error}") from None
-        eos_ids = None
-        if (directory / "generation_config.json").is_file():
-            eos_ids = read_json(directory / "generation_config.json").get("eos_token_id")
+                raise CheckpointError(f"cannot read {path}: {error}") from None
+        path = directory / "generation_config.json"
+        eos_ids = read_json(path).get("eos_token_id", []) if path.is_file() else []
         eos_ids = [] if eos_ids is None else eos_ids if isinstance(eos_ids, list) else [eos_ids]
         try:
             return cls(tokenizer, config, eos_ids)
@@ -230,11 +230,9 @@ class Tokenizer:
             token = self._tokenizer.id_to_token(id_)
             if token is None or id_ in self.special_ids:
                 found.append(None)
-            elif id_ in added:
-                found.append(token.encode())
-            elif byte_of is not None and byte_of.keys() >= set(token):
+            elif byte_of is not None and id_ not in added and byte_of.keys() >= set(token):
                 found.append(bytes(byte_of[character] for character in token))
-            elif byte_of is not None:
+            elif byte_of is not None or id_ in added:
                 found.append(token.encode())
             elif id_ in self.unstable_ids:
                 found.append(bytes([int(token[3:5], 16)]))
@@ -292,6 +290,15 @@ class Tokenizer:
             skip_special: whether special tokens are left out.
         """
         return self._tokenizer.decode([int(id_) for id_ in ids], skip_special_tokens=skip_special)
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The text that each token adds; a character of several tokens comes with the last of them."""
+        pieces = [self._texts.get(id_) or self._texts.setdefault(id_, self.decode([id_])) for id_ in ids]
+        if any(_REPLACEMENT in text for text in pieces) and self.has_bytes:
+            decoder = codecs.getincrementaldecoder("utf-8")("replace")
+            pieces = [decoder.decode(self.token_bytes[id_] or b"") for id_ in ids]
+            pieces[-1] += decoder.decode(b"", final=True)
+        return pieces
 
     def render(self, messages: Sequence[Message], add_generation_prompt: bool = True) -> str:
         """Render a conversation as text; see `ChatTemplate.render`.
