@@ -37,6 +37,9 @@ class _NoText:
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
         return ""
 
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [""] * len(ids)
+
 
 class BenchModel:
     """A checkpoint whose answers have exactly the number of tokens asked for.

@@ -51,7 +51,7 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
         A report at each interval, and one at the end.
 
     Raises:
-        AssertionError: if the cache is inconsistent, or an answer is lost or ends twice.
+        AssertionError: if the cache is inconsistent, or an answer is lost, fails or ends twice.
     """
     random_ = random.Random(0)
     engine = Engine(bench_model.model, EngineConfig(cache_positions=4096, max_rows=16, max_queue=32, max_positions=256))
@@ -90,6 +90,7 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
             if isinstance(event, Finished):
                 reasons[event.result.finish_reason] = reasons.get(event.result.finish_reason, 0) + 1
                 open_[number] -= 1
+                assert event.result.finish_reason != "error", "an answer has failed"
                 assert open_[number] >= 0, "an answer has ended twice"
                 if not open_[number]:
                     del open_[number]

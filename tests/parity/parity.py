@@ -29,7 +29,10 @@ class Numbers:
     unstable_ids: frozenset[int] = frozenset()
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
-        return "".join(f"{id_} " for id_ in ids)
+        return "".join(self.pieces(ids))
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        return [f"{id_} " for id_ in ids]
 
 
 def relative_error(found: Tensor, expected: Tensor) -> float:
