@@ -183,6 +183,9 @@ def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch
     tokenizer = Tokenizer.of(source)
     quantization = dataclasses.replace(QUANTIZATIONS[way], sample=_sample(tokenizer))
     save_prepared(directory, source, quantization, dtype=dtype)
+    stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
+    if stop_head is not None:
+        stop_head.write(directory)
     if not isinstance(source, Path):
         generation = describe(source).generation | {"eos_token_id": list(tokenizer.eos_ids)}
         write_json(directory / "generation_config.json", generation)

@@ -134,6 +134,7 @@ def test_stop_head_is_converted(sfumato, tmp_path):
 def test_quantized_as_it_is_multiplied(sfumato, tmp_path):
     """An embedded model's answers are those of the same weights quantized when they are loaded."""
     done = sfumato("convert", "tiny", tmp_path / "out", "--quantize", "w4a8")
+    assert (tmp_path / "out/stop_head.safetensors").exists()
     assert done.exit_code == 0, done.output
     assert not list((tmp_path / "out").glob("*.partial"))
     asked = ("run", "12+5", "--seed", "1", "--json", "--model")

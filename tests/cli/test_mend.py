@@ -95,7 +95,7 @@ def test_json_result(project: Path) -> None:
         "runs": 2,
         "score": 1.0,
     }
-    assert (done.exit_code, found["left"], (project / "core.py").read_text()) == (0, [], WRONG)
+    assert (done.exit_code, found["left"], (project / "core.py").read_text()) == (1, [], WRONG)
 
 
 def test_budget_is_kept(project: Path) -> None:

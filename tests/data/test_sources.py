@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import importlib.util
 import json
@@ -87,6 +88,21 @@ def test_chats_pairs_and_texts(tmp_path: Path, byte_tokenizer: Tokenizer):
     assert all(document in found for document in expected)
 
 
+@pytest.mark.parametrize("name", ["a.ndjson", "a.JSONL", "a.jsonl.gz", "a.jsonl"])
+def test_files_of_lines_are_known_by_their_names(tmp_path: Path, name: str):
+    """A byte order mark, as some editors write it, is no part of them."""
+    content = codecs.BOM_UTF8 + b'{"prompt": "a", "response": "b"}\n{"text": "c"}\n'
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert [record.text for record in read_records(tmp_path / name)] == ["b", "c"]
+    assert [record.text for record in read_records(tmp_path)] == ["b", "c"]
+
+
+def test_json_files_are_refused(tmp_path: Path):
+    (tmp_path / "a.json").write_text("[]")
+    with pytest.raises(ConfigError, match=r"a\.json is a JSON file; allowed: one object a line"):
+        read_records(tmp_path / "a.json")
+
+
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_unicode_line_ends_are_text(tmp_path: Path, byte_tokenizer: Tokenizer, separator: str):
     """JSON lets them stand inside a string as they are; only \\n ends a line."""
@@ -128,15 +144,18 @@ def test_markup_in_a_file_is_text(tmp_path: Path, byte_tokenizer: Tokenizer):
         ("{", r"some\.jsonl:2 is not JSON"),
         ("[" * 100_000, r"some\.jsonl:2 is not JSON"),
         ("9" * 5000, r"some\.jsonl:2 is not JSON"),
-        ("[]", r"some\.jsonl:2 is not a document; allowed: messages ending"),
-        ('"text"', "is not a document"),
-        ('{"text": ""}', "is not a document"),
-        ('{"text": 4}', "is not a document"),
-        ('{"prompt": "a"}', "is not a document"),
-        ('{"messages": []}', "is not a document"),
-        ('{"messages": [{"role": "assistant", "content": "a"}]}', "is not a document"),
-        ('{"messages": [{"role": "user", "content": "a"}]}', "is not a document"),
-        ('{"messages": ["hello", {"role": "assistant", "content": "a"}]}', "is not a document"),
+        ("[]", r"some\.jsonl:2 has messages; allowed; allowed: messages ending"),
+        ('"text"', "has messages; allowed"),
+        ('{"text": ""}', "has messages; allowed"),
+        ('{"text": 4}', "has messages; allowed"),
+        ('{"prompt": "a"}', "has prompt; allowed"),
+        ('{"prompt": "", "response": "b"}', "has prompt, response; allowed"),
+        ("{}", "has no keys; allowed"),
+        ("[1]", r"is \\[1\\]; allowed"),
+        ('{"messages": []}', "has messages; allowed"),
+        ('{"messages": [{"role": "assistant", "content": "a"}]}', "has messages; allowed"),
+        ('{"messages": [{"role": "user", "content": "a"}]}', "has messages; allowed"),
+        ('{"messages": ["hello", {"role": "assistant", "content": "a"}]}', "has messages; allowed"),
         (
             '{"messages": [{"role": "critic", "content": "a"}, {"role": "assistant", "content": "a"}]}',
             r"some\.jsonl:2: .* unknown role 'critic'; allowed: assistant, user",
@@ -208,7 +227,7 @@ def test_parquet(tmp_path: Path):
     pyarrow.parquet.write_table(pyarrow.table(columns), path)
     assert [record.text for record in read_records(path)] == ["one", "three"]
     pyarrow.parquet.write_table(pyarrow.table({"messages": [rows[2]["messages"]]}), path)
-    with pytest.raises(ConfigError, match=r"some\.parquet:1 is not a document"):
+    with pytest.raises(ConfigError, match=r"some\.parquet:1 has messages; allowed"):
         read_records(path)
     path.write_bytes(b"PAR1")
     with pytest.raises(ConfigError, match=r"cannot read .*some\.parquet"):

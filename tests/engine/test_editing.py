@@ -301,7 +301,7 @@ def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., Text
         ({"max_tokens": 2.5}, "max_tokens is 2.5; allowed: a whole number, 1 or more"),
         ({"seed": "x"}, "seed is 'x'; allowed: a whole number"),
         ({"stop": ""}, "stop is ''; allowed: a list of texts"),
-        ({"stop": [""]}, r"stop is \(''\,\); allowed: a list of non-empty strings"),
+        ({"stop": [""]}, r"stop is \[''\]; allowed: a list of non-empty strings"),
         ({"n": 0}, "n is 0; allowed: a whole number, 1 to 256"),
         ({"length": 100}, "a span has 102 tokens"),
     ],

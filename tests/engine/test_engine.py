@@ -392,7 +392,7 @@ def test_large_request_is_delayed_but_not_starved(make_model: Make):
 def test_more_variations_than_the_queue_holds_are_refused(make_model: Make):
     model = make_model(PLAIN)
     engine = Engine(model, EngineConfig(max_queue=3))
-    with pytest.raises(CapacityError, match="n is 4; this engine lets 3 answers wait"):
+    with pytest.raises(RequestError, match="n is 4; allowed: a whole number, 1 to 3"):
         list(engine.run([model.request("x", n=4)]))
 
 

@@ -142,10 +142,11 @@ def test_messages_refused_by_the_template_raise_a_request_error(make_model: Make
 
 @pytest.mark.parametrize(("num_bytes", "settings"), [(200, {}), (94, {}), (90, {"max_tokens": 5})])
 def test_oversized_requests_are_refused(make_model: Make, num_bytes: int, settings: dict[str, Any]):
-    max_tokens = settings.get("max_tokens", 1)
-    message = (
-        f"the prompt has {num_bytes + 2} tokens and max_tokens is {max_tokens}; this model holds 96 positions: shorten"
-    )
+    message = f"the prompt has {num_bytes + 2} tokens"
+    if settings:
+        message += " and max_tokens is 5; this model holds 96 positions: shorten"
+    else:
+        message += "; allowed: at most 95"
     with pytest.raises(CapacityError, match=message):
         make_model(PLAIN).generate("x" * num_bytes, **settings)
 

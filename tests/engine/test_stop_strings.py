@@ -107,7 +107,7 @@ def test_stop_strings_with_an_autoregressive_model(make_scripted: Make):
     ("settings", "message"),
     [
         ({"stop": "abc"}, "stop is 'abc'; allowed: a list of texts"),
-        ({"stop": [""]}, r"stop is \(''"),
+        ({"stop": [""]}, r"stop is \[''"),
         ({"stop": [3]}, "stop has 3; allowed: a list of texts"),
         ({"stop": ["a"], "choices": ["b"]}, "stop would cut an answer that must match choices as a whole"),
         ({"stop": ["a"], "revisit": 1}, "allowed: only without revisit"),

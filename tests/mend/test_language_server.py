@@ -47,11 +47,12 @@ class Editor:
         )
         return await self.seen.get()
 
-    async def fixes(self, diagnostics: list[types.Diagnostic]) -> list[types.CodeAction]:
+    async def fixes(self, line: int) -> list[types.CodeAction]:
+        """Quick fixes for a line; many editors ask without telling of diagnostics."""
         asked = types.CodeActionParams(
             text_document=types.TextDocumentIdentifier(uri=URI),
-            range=types.Range(types.Position(0, 0), types.Position(0, 0)),
-            context=types.CodeActionContext(diagnostics=diagnostics),
+            range=types.Range(types.Position(line, 0), types.Position(line, 0)),
+            context=types.CodeActionContext(diagnostics=[]),
         )
         return list(await self.client.text_document_code_action_async(asked) or [])  # type: ignore[arg-type]
 
@@ -77,14 +78,15 @@ def test_a_repair_is_a_quick_fix_of_the_characters_that_change() -> None:
         [diagnostic] = await editor.open(BROKEN)
         assert (diagnostic.range.start.line, diagnostic.severity) == (1, types.DiagnosticSeverity.Error)
         assert "never closed" in diagnostic.message
-        [fix] = await editor.fixes([diagnostic])
+        assert await editor.fixes(0) == []
+        [fix] = await editor.fixes(1)
         assert (fix.title, fix.kind) == ("Repair the syntax (1 edit)", types.CodeActionKind.QuickFix)
         assert fix.edit is not None
         assert fix.edit.changes is not None
         [edit] = fix.edit.changes[URI]
         assert edit == types.TextEdit(types.Range(types.Position(1, 7), types.Position(1, 7)), ")")
         assert await editor.change(BROKEN.replace("(a:", "(a):")) == []
-        assert await editor.fixes([]) == []
+        assert await editor.fixes(1) == []
 
     with_editor(body)
 
@@ -94,6 +96,6 @@ def test_unrepairable_error_has_no_fix() -> None:
     async def body(editor: Editor) -> None:
         found = await editor.open("x = = 1\n")
         assert len(found) == 1
-        assert await editor.fixes(found) == []
+        assert await editor.fixes(0) == []
 
     with_editor(body)

@@ -149,6 +149,36 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
     assert mended == (right, 1)
 
 
+@pytest.mark.parametrize(
+    ("broken", "right"),
+    [
+        ("if a:\n    b = 1\nelse if c:\n    b = (2)\n", "if a:\n    b = 1\nelif c:\n    b = (2)\n"),
+        ("if a && (b):\n    c = a || b\n", "if a and (b):\n    c = a or b\n"),
+        ("while !(b):\n    a++\n", "while not (b):\n    a += 1\n"),
+        ("a = (\u201cb\u201d)\n", 'a = ("b")\n'),
+        ("a = ({'b: [1], 'c': (2)})\n", "a = ({'b': [1], 'c': (2)})\n"),
+        ('def f(a):\n    """One.\n    return (a)\n', 'def f(a):\n    """One."""\n    return (a)\n'),
+        (
+            'def f(a):\n    """One.\n    return (a)\n\n\ndef g(b):\n    """Two."""\n    return [b]\n',
+            'def f(a):\n    """One."""\n    return (a)\n\n\ndef g(b):\n    """Two."""\n    return [b]\n',
+        ),
+    ],
+)
+def test_other_languages_words_and_strings_that_end_too_late(broken: str, right: str) -> None:
+    proposer = Scripted(("(", True, (), 1.5), ("a", True, (), 1.5), ("[", True, (), 1.5))
+    mended = mend_syntax(proposer, broken)  # type: ignore[arg-type]
+    assert mended is not None
+    assert mended[0] == right
+
+
+def test_a_string_of_several_lines_is_never_lost() -> None:
+    """It may hold most of the text."""
+    source = 'def f(a):\n    return a\n\n\nx = = """One\ntwo\n'
+    proposer = Scripted(('"""One\ntwo\n', True, ("0",), 9.0), ("=", True, (), 5.0), ("a", True, ("b",), 1.0))
+    mended = mend_syntax(proposer, source)  # type: ignore[arg-type]
+    assert mended is None or "two" in mended[0]
+
+
 def test_a_mistyped_word_costs_less_than_a_lost_one() -> None:
     proposer = Scripted(("retrun", True, ("yield",), 2.0), ("retrun", True, ("return",), 1.0))
     assert mend_syntax(proposer, "def f(a):\n    retrun a\n") == ("def f(a):\n    return a\n", 1)  # type: ignore[arg-type]

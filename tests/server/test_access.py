@@ -126,6 +126,12 @@ def test_full_queue_gives_retry_after(guarded: Served):
     refused = guarded.http.post("/v1/chat/completions", json=body, headers={"Authorization": "Bearer anna"})
     assert refused.status_code == 429
     assert int(refused.headers["retry-after"]) >= 1
+    # A stream too, before it begins.
+    bodies = {"chat/completions": body, "completions": {"prompt": EXPRESSION}, "responses": {"input": EXPRESSION}}
+    for path, asked_for in bodies.items():
+        streamed = asked_for | {"stream": True}
+        refused = guarded.http.post(f"/v1/{path}", json=streamed, headers={"Authorization": "Bearer anna"})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "queue_full")
     for canvas in canvases:
         path = f"/v1/canvas/{canvas.json()['id']}"
         assert guarded.http.delete(path, headers={"Authorization": "Bearer anna"}).status_code == 200

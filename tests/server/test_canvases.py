@@ -317,7 +317,7 @@ def test_pins_stay(served: Served):
         ({"text": "abc", "spans": [[1]]}, "spans"),
         ({"prompt": EXPRESSION, "n": 0}, "n"),
         ({"prompt": EXPRESSION, "schema": {"type": "nothing"}}, "type"),
-        ({"prompt": "x" * 100_000, "check_prompt": False}, "positions"),
+        ({"prompt": "x" * 100_000, "check_prompt": False}, "tokens"),
         ({"prompt": EXPRESSION, "deadline_ms": 0}, "deadline_ms"),
     ],
 )
@@ -500,6 +500,30 @@ def begin(arguments: list[str]) -> tuple[subprocess.Popen[str], str]:
             assert time.monotonic() < end
             time.sleep(0.05)
     return process, url
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", ["1", "600"])
+def test_streams_end_when_the_time_to_drain_is_over(tmp_path: Path, seconds: str):
+    """Or at a second signal."""
+    arguments = ["tiny", "--threads", "1", "--database", str(tmp_path / "canvases.db"), "--drain-seconds", seconds]
+    process, url = begin(arguments)
+    slow = {"steps": 1000, "canvas_length": 480, "settings": {"adaptive": False}}
+    body = {"messages": [{"role": "user", "content": EXPRESSION}], "stream": True, "draft": True, "max_tokens": 480}
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body | {"diffusion": slow}, timeout=600) as answer:
+        lines = answer.iter_lines()
+        assert "sfumato" in next(line for line in lines if "accepted" in line)
+        process.send_signal(signal.SIGTERM)
+        if seconds == "600":
+            while httpx.get(f"{url}/ready").status_code == 200:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+        *_, finish, end = [line for line in lines if line.startswith("data: ")]
+    assert json.loads(finish.removeprefix("data: "))["choices"][0]["finish_reason"] == "length"
+    assert end == "data: [DONE]"
+    _, told = process.communicate(timeout=600)
+    assert process.returncode == 0
+    assert "Traceback" not in told
 
 
 @pytest.mark.slow

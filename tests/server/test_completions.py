@@ -131,7 +131,7 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
         ({"presence_penalty": 0.5}, "presence_penalty: 0.5 is not supported; allowed: 0"),
         ({"diffusing": True}, "diffusing is true; allowed: only with stream"),
         ({"diffusion": {"sampler": "antigravity:X"}}, "unknown sampler 'antigravity:X'; allowed: ancestral, "),
-        ({"steps": 4}, "steps: unknown field; it would be ignored; allowed: diffusion.steps"),
+        ({"steps": 4}, "steps: unknown field; allowed: diffusion.steps"),
         ({"store": True}, "store: true is not supported; allowed: false"),
         ({"service_tier": "flex"}, "service_tier: \"flex\" is not supported; allowed: 'auto' or 'default'"),
         (
@@ -150,8 +150,8 @@ def test_unknown_paths_and_methods_are_named(served: Served):
     for method, path, status in (("POST", "/v1/embeddings", 404), ("GET", "/v1/chat/completions", 405)):
         response = served.http.request(method, path)
         assert response.status_code == status
-        message = f"there is no {method} {path}; allowed: the pages at / and what /openapi.json lists"
-        assert response.json()["error"]["message"] == message
+        allowed = "POST" if status == 405 else "the pages at / and what /openapi.json lists"
+        assert response.json()["error"]["message"] == f"there is no {method} {path}; allowed: {allowed}"
 
 
 def test_browsers_get_refusals_as_pages(served: Served):
@@ -223,7 +223,8 @@ def test_constrained_answers(served: Served):
 def test_finish_reasons(served: Served):
     assert served.chat(max_tokens=2).json()["choices"][0]["finish_reason"] == "length"
     late = served.chat(diffusion={"deadline_ms": 1, "steps": 1000, "settings": {"adaptive": False}})
-    assert late.json()["choices"][0]["finish_reason"] == "deadline"
+    assert late.json()["choices"][0]["finish_reason"] == "length"
+    assert late.json()["sfumato"]["finish_reasons"] == ["deadline"]
 
 
 def test_openai_client(client: openai.OpenAI, served: Served):

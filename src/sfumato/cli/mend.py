@@ -57,7 +57,8 @@ def mend(
     """Repair Python: fix syntax errors and, with --test, bugs that the tests find.
 
     Edits are tried in a copy of the project, without network, likeliest first, until the tests pass. Only verified
-    edits are written, and only if you agree. The exit code is 1 if anything remains broken.
+    edits are written, and only if you agree; a syntax error counts as verified once the file parses, so look at the
+    diff. The exit code is 1 if anything remains broken, which with --dry-run and --json is all that was found.
     With --doubts nothing is verified, and the exit code is 0.
     """
     from sfumato.checkpoints.registry import find_model
@@ -69,6 +70,8 @@ def mend(
         raise RequestError("--function needs --test: without tests only syntax errors are repaired")
     if doubts and (test is not None or yes):
         raise RequestError("--doubts verifies and writes nothing; allowed: without --test and --yes")
+    if as_json and yes:
+        raise RequestError("--json is given with --yes; allowed: one of them, because --json writes nothing")
     config = _search_config(budget)
     found = find_sources(paths)
     if not found:
@@ -79,7 +82,7 @@ def mend(
         try:
             files.append(read_source(path))
         except RequestError as error:
-            if path in named:
+            if found == [path] and path in named:
                 raise
             skipped.append(str(error))
     if doubts:
@@ -105,10 +108,10 @@ def mend(
             typer.echo(line, err=True)
         passing = test is not None and not results
         _print_figures(files, changed, ": the tests pass" if passing else "")
-    if as_json or dry_run or not changed:
-        raise typer.Exit(1 if left else 0)
-    write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
-    raise typer.Exit(1 if left else 0)
+    writes = not (as_json or dry_run)
+    if writes and changed:
+        write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
+    raise typer.Exit(1 if left or skipped or (changed and not writes) else 0)
 
 
 def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_json: bool) -> None:

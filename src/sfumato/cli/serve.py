@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sfumato.server.hosting import Host
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+# Seconds in which clients may read the ends of streams that are cut off.
+_CUT_OFF_S = 5
 
 
 def serve(
@@ -158,6 +160,7 @@ def serve(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Of uvicorn's two parsers, the one that limits the size of headers.
     config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)
+    config.timeout_graceful_shutdown = _CUT_OFF_S
     asyncio.run(_serve(config, hosting, drain_seconds, shown=studio is not None and studio.is_built))
 
 
@@ -168,7 +171,8 @@ async def _run(server: uvicorn.Server) -> None:
 
 
 async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *, shown: bool) -> None:
-    """Serve until a signal; then wait until running answers finish, time is up or a second signal comes.
+    """Serve until a signal; then wait until running answers finish. When time is up or a second signal comes, they end
+    with what they have.
 
     Args:
         shown: whether the studio is served.
@@ -179,8 +183,7 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
     stopping = asyncio.Event()
 
     def stop() -> None:
-        if stopping.is_set():
-            server.force_exit = server.should_exit = True
+        server.should_exit = stopping.is_set()
         stopping.set()
 
     with contextlib.ExitStack() as stack:
@@ -206,10 +209,12 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
         if loading.done() and loading.exception() is None:
             state.ready = True
             await waiting
-        state.ready = False
+        state.ready, state.ending = False, True
         end = loop.time() + drain_seconds
         while state.num_open and loop.time() < end and not server.should_exit:
             await asyncio.sleep(0.02)
+        if state.num_open:
+            await state.cut_off()
         server.should_exit = True
         await serving
         if loading.done():

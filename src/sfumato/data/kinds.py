@@ -95,7 +95,8 @@ def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: 
         shown = text if len(text) <= 60 else f"{text[:60]}..."
         raise RequestError(
             f"{model} was not trained on prompts like {shown!r}; allowed, for example:\n{examples(kinds)}\n"
-            "to ask anyway and get an answer of little use: `sfumato run --any-prompt` or check_prompt=False"
+            "to ask anyway and get a poor answer: check_prompt=False, `sfumato run --any-prompt`, or over HTTP "
+            '"diffusion": {"check_prompt": false}'
         )
 
 

@@ -14,6 +14,8 @@ A batch depends only on (source, seed, step), so a run resumes by knowing its st
 from __future__ import annotations
 
 import dataclasses
+import functools
+import logging
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,6 +38,7 @@ of short documents loses a quarter of its weight."""
 _MAX_TOO_LONG = 20
 """Documents of a batch that may be longer than a row: else the longest of a task would end a training after hours."""
 
+_LOG = logging.getLogger(__name__)
 GAP_BLANKS = 24
 """Maximum end tokens in a gap that stand for nothing."""
 _NOWHERE = torch.iinfo(torch.int32).max
@@ -348,6 +351,7 @@ def pack(
                         f"a document needs {size} positions but row_length is {config.row_length}, and so do "
                         f"{_MAX_TOO_LONG} others of one batch; make it larger"
                     )
+                _tell_of_long(config.row_length)
                 continue
             room -= size
             drawn.append((size, pieces, document.teacher))
@@ -359,6 +363,11 @@ def pack(
     fill = (end_id, IGNORED, 0, -1, 0, 0, -1, 0, 0, -1)
     columns = [torch.tensor([row.columns[i] + [value] * row.room for row in rows]) for i, value in enumerate(fill)]
     return PackedBatch(*columns, teachers=tuple(tuple(row.teachers) for row in rows), layout=layout)
+
+
+@functools.cache
+def _tell_of_long(row_length: int) -> None:
+    _LOG.warning("documents of more than packing.row_length = %d positions are left out", row_length)
 
 
 def _round_up(count: int, length: int) -> int:

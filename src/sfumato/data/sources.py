@@ -129,15 +129,16 @@ class FileSource:
 def read_records(path: Path) -> list[Record]:
     """Read the documents of a UTF-8 training file, or of a directory of shards.
 
-    A line of a `.jsonl` file is `{"messages": [...]}` ending with the assistant's message, `{"prompt": ..., "response":
-    ...}`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is installed. Any other file is one text. In
-    a directory, all `.jsonl` and `.parquet` files count, in the order of their names; some may be empty.
+    A line of a `.jsonl` or `.ndjson` file, also with `.gz`, is `{"messages": [...]}` ending with the assistant's
+    message, `{"prompt": ..., "response": ...}`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is
+    installed. Any other file is one text. In a directory, all files of lines and `.parquet` files count, in the order
+    of names; some may be empty.
 
     Raises:
         ConfigError: if the file is missing, empty, not UTF-8, or has an invalid line; if there are no shards.
     """
     if path.is_dir():
-        shards = sorted(one for one in path.iterdir() if one.suffix in (".jsonl", ".parquet"))
+        shards = sorted(one for one in path.iterdir() if one.suffix == ".parquet" or _has_lines(one))
         if not shards:
             raise ConfigError(f"{path} holds no shards; allowed: a file, or a directory of .jsonl or .parquet files")
         records = [record for shard in shards for record in _records_of_file(shard)]
@@ -151,10 +152,17 @@ def read_records(path: Path) -> list[Record]:
 def _records_of_file(path: Path) -> list[Record]:
     if path.suffix == ".parquet" and path.exists():
         return [_record(row, f"{path}:{number}") for number, row in enumerate(_parquet_rows(path), 1)]
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".json":
+        raise ConfigError(f"{path} is a JSON file; allowed: one object a line, in a file that ends with .jsonl")
+    if _has_lines(path):
         return [_record(value, where) for value, where in read_json_lines(path)]
     content = _read_text(path)
     return [Record((), content, str(path))] if content else []
+
+
+def _has_lines(path: Path) -> bool:
+    """Whether a file holds one JSON value a line."""
+    return path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
 
 
 def read_json_lines(path: Path) -> list[tuple[Any, str]]:
@@ -169,6 +177,8 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
         if line.strip():
             try:
                 found.append((json.loads(line), f"{path}:{number}"))
+            except json.JSONDecodeError as error:
+                raise ConfigError(f"{path}:{number}:{error.colno} is not JSON, an object a line: {error.msg}") from None
             except (ValueError, RecursionError) as error:
                 raise ConfigError(f"{path}:{number} is not JSON: {error}") from None
     return found
@@ -177,7 +187,7 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
 def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except UnicodeDecodeError as error:
@@ -255,10 +265,11 @@ def _record(value: Any, where: str) -> Record:
             isinstance(turn, dict) for turn in turns
         ):
             return Record(turns, response, where)
-        case {"prompt": str(prompt), "response": str(response)}:
+        case {"prompt": str(prompt), "response": str(response)} if prompt:
             return Record([{"role": "user", "content": prompt}], response, where)
         case {"text": str(text)} if text:
             return Record((), text, where)
+    found = f"has {', '.join(value) or 'no keys'}" if isinstance(value, dict) else f"is {json.dumps(value):.60}"
     raise ConfigError(
-        f"{where} is not a document; allowed: messages ending with the assistant's, prompt and response, or text"
+        f"{where} {found}; allowed: messages ending with the assistant's, prompt and response, or text, each of strings"
     )

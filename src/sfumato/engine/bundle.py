@@ -98,6 +98,9 @@ class ModelBundle:
         """
         request.sampler.check(self.process)
         vocab_size, max_positions = self.model.config.vocab_size, self.model.config.max_position_embeddings
+        num_tokens = len(request.prompt)
+        if num_tokens >= max_positions:
+            raise CapacityError(f"the prompt has {num_tokens:,} tokens; allowed: at most {max_positions - 1:,}")
         start = () if request.start is None else request.start.tokens
         given = {"the prompt": request.prompt, "the start": start, "logit_bias": tuple(dict(request.logit_bias))}
         for name, tokens in given.items():
@@ -118,9 +121,9 @@ class ModelBundle:
             )
         if request.revisit and self.spec.autoregressive:
             raise RequestError(f"revisit is {request.revisit}; allowed: 0, because {self.name} is autoregressive")
-        if len(request.prompt) + request.max_tokens > max_positions:
+        if num_tokens + request.max_tokens > max_positions:
             raise CapacityError(
-                f"the prompt has {len(request.prompt)} tokens and max_tokens is {request.max_tokens}; "
+                f"the prompt has {num_tokens} tokens and max_tokens is {request.max_tokens}; "
                 f"this model holds {max_positions} positions: shorten the prompt or ask for fewer tokens"
             )
 

@@ -22,7 +22,7 @@ from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.errors import BusyError, CapacityError, ConfigError
+from sfumato.errors import BusyError, ConfigError
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
@@ -101,8 +101,7 @@ class Engine:
         self._running: list[Sequence] = []
         # The open canvases and their sequences; each sequence knows its row.
         self._batch: CanvasBatch | None = None
-        self._rows: list[Sequence] = []
-        self._num_requests = 0
+        self._rows, self._num_requests = list[Sequence](), 0
         self._events: dict[int, EventQueue] = {}
         self._closed, self._seconds_each = False, 0.0
 
@@ -121,25 +120,30 @@ class Engine:
         Raises:
             RequestError: if the model cannot do it.
             CapacityError: if it can never fit.
-            BusyError: if the queue is full, or the engine is closed.
+            BusyError: see `check_room`.
         """
         self.check_request(request)
         with self._intake:
-            if self._closed:
-                raise BusyError("this engine is closed; submit to another one", None)
-            if self.num_waiting + request.n > self.config.max_queue:
-                retry_after_s = max(1, round(self._seconds_each * self.num_waiting / max(1, self.num_running)))
-                raise BusyError(
-                    f"{self.num_waiting} answers wait and {request.n} more are requested; allowed: "
-                    f"{self.config.max_queue} waiting. Try again in about {retry_after_s} s",
-                    retry_after_s,
-                )
+            self.check_room(request.n)
             request_id, events = self._num_requests, EventQueue(request.n, drafts=drafts, latest_only=latest_only)
             sequences = [Sequence(self.bundle, request, request_id, i, events) for i in range(request.n)]
             self._num_requests += 1
             self._events[request_id] = events
             self._arrived += sequences
             return request_id
+
+    def check_room(self, n: int) -> None:
+        """Refuse n answers if the queue is full, or the engine is closed.
+
+        Raises:
+            BusyError: with the seconds to wait.
+        """
+        if self._closed:
+            raise BusyError("this engine is closed; submit to another one", None)
+        if self.num_waiting + n > (allowed := self.config.max_queue):
+            wait_s = max(1, round(self._seconds_each * self.num_waiting / max(1, self.num_running)))
+            given = f"{self.num_waiting} answers wait and {n} more are requested"
+            raise BusyError(f"{given}; allowed: {allowed} waiting. Try again in about {wait_s} s", wait_s)
 
     def check_request(self, request: Request) -> None:
         """Refuse a request that can never run.
@@ -150,9 +154,7 @@ class Engine:
         """
         self.bundle.check(request)
         self.cache.check_fits(self.bundle.num_reserved(request))
-        if request.n > self.config.max_queue:
-            allowed = self.config.max_queue
-            raise CapacityError(f"n is {request.n}; this engine lets {allowed} answers wait: ask for fewer")
+        check_number("n", request.n, 1, self.config.max_queue, whole=True)
 
     def take(self, request_id: int) -> list[Event]:
         """A request's new events; each of its answers ends with one `Finished`."""
@@ -442,9 +444,7 @@ class Engine:
         return [sequence for sequence in (*self._running, *self._waiting) if sequence.finish_reason is None]
 
     def _max_positions(self) -> int:
-        if self.config.max_positions is not None:
-            return self.config.max_positions
-        if self.bundle.model.device.type != "cpu":
-            return _GPU_POSITIONS
-        alone = len({sequence.request_id for sequence in self._running}) == 1
-        return _LONE_POSITIONS if alone else _SHARED_POSITIONS
+        if self.config.max_positions is None and self.bundle.model.device.type == "cpu":
+            alone = len({sequence.request_id for sequence in self._running}) == 1
+            return _LONE_POSITIONS if alone else _SHARED_POSITIONS
+        return self.config.max_positions or _GPU_POSITIONS

@@ -17,7 +17,7 @@ from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
-from sfumato.engine.prompts import Prompt, encode_prompt, start_from
+from sfumato.engine.prompts import Prompt, check_length, encode_prompt, start_from
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start, results_of
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
@@ -30,6 +30,8 @@ from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 128
+# Characters of a prompt per position of the model: far more than tokens have, and few enough to tokenize at once.
+_MAX_CHARACTERS = 200
 # Options that are not sampler settings; anything else may be a setting of a custom sampler.
 _NO_SETTINGS = frozenset({"sampler", "steps", "temperature"}) | GenerateOptions.__optional_keys__ - (
     SamplerOptions.__optional_keys__ | {"budget"}
@@ -303,6 +305,7 @@ class TextModel:
         """
         config = self._sampler_config(options)
         length, auto_length = self._canvas_length(options.get("canvas_length"))
+        check_length(prompt, _MAX_CHARACTERS * self.context_length)
         tokens = encode_prompt(self.tokenizer, prompt, raw=options.get("raw", False), system=options.get("system"))
         if options.get("check_prompt", True) and not options.get("raw"):
             check_kind(prompt, self.kinds, self.name)

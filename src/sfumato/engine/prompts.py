@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.engine import editing
 from sfumato.engine.request import Start
-from sfumato.errors import RequestError
+from sfumato.errors import CapacityError, RequestError
 from sfumato.text.tokenizer import Tokenizer, check_characters
 
 Prompt = str | Sequence[Mapping[str, object]] | Sequence[int]
@@ -55,6 +55,19 @@ def encode_prompt(
             raise RequestError("system is given but the conversation has a system message; allowed: one of them")
         entries.insert(0, {"role": "system", "content": system})
     return tuple(tokenizer.encode_chat(entries))
+
+
+def check_length(prompt: Prompt, limit: int) -> None:
+    """Refuse a text or conversation of too many characters.
+
+    Raises:
+        CapacityError: with the limit.
+    """
+    turns = prompt if isinstance(prompt, Sequence) and not isinstance(prompt, str) else [{"content": prompt}]
+    texts = [turn.get("content") for turn in turns if isinstance(turn, Mapping)]
+    count = sum(len(text) for text in texts if isinstance(text, str))
+    if count > limit:
+        raise CapacityError(f"the prompt has {count:,} characters; allowed: at most {limit:,}")
 
 
 def start_from(

@@ -16,7 +16,7 @@ def check_stop(given: Iterable[str] | None) -> tuple[str, ...]:
     """
     stop = tuple(as_list("stop", () if given is None else given, "text"))
     if not all(stop):
-        raise RequestError(f"stop is {stop!r}; allowed: a list of non-empty strings")
+        raise RequestError(f"stop is {list(stop)!r}; allowed: a list of non-empty strings")
     return stop
 
 

@@ -54,8 +54,12 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
     def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         document = server.workspace.get_text_document(params.text_document.uri)
         text = document.source
-        diagnostics = [each for each in params.context.diagnostics if each.source == SOURCE]
-        if not diagnostics or len(text) > MAX_CHARACTERS:
+        # Some clients ask without the diagnostics that they were sent.
+        error, wanted = parse(text), params.range
+        if not isinstance(error, SyntaxError) or len(text) > MAX_CHARACTERS:
+            return []
+        diagnostic = _diagnostic(error, document)
+        if wanted.end.line < diagnostic.range.start.line or wanted.start.line > diagnostic.range.end.line:
             return []
         mended = mend(text)
         if mended.verified_by is None:
@@ -64,7 +68,7 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
         action = types.CodeAction(
             title=f"Repair the syntax ({mended.num_edits} edit{'s' * (mended.num_edits > 1)})",
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=diagnostics,
+            diagnostics=[diagnostic],
             edit=types.WorkspaceEdit(changes={document.uri: [edit]}),
             is_preferred=True,
         )
@@ -77,7 +81,8 @@ def _diagnostic(error: SyntaxError, document: TextDocument) -> types.Diagnostic:
     line = min(max(0, (error.lineno or 1) - 1), max(0, len(document.lines) - 1))
     characters = document.lines[line].rstrip("\r\n") if document.lines else ""
     first = min(max(0, (error.offset or 1) - 1), len(characters))
-    start = ServerTextPosition(line, first)
+    # What is missing at the end of a line is shown on its last character.
+    start = ServerTextPosition(line, min(first, max(0, len(characters) - 1)))
     end = ServerTextPosition(line, len(characters))
     return types.Diagnostic(
         range=document.range_to_client_units(ServerTextRange(start, end)),

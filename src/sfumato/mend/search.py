@@ -28,6 +28,11 @@ CLOSED, CLOSED_WITHIN = 1.0, 0.5
 """Nats for closing what is open at the end of a line, whatever the model thinks, and more for closing one before."""
 _LIKE = 0.6
 """Share of characters in common (`difflib`) with which a word may be another one, mistyped."""
+_HABITS = {("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)}
+_AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1")}
+"""What other languages write, and Python's words for it; the second at ends of lines."""
+_CURLY = frozenset("\u201c\u201d\u201e\u2018\u2019\u201a")
+_STRING = re.compile(r"""(?i:[rbfut]{0,2})(\"{3}|'{3}|["'])""")
 _OPEN_STRING = re.compile(r"""(?i:[rbfut]{0,2})(['"])(?:(?!\1)[^\\]|\\.)*""")
 
 
@@ -199,13 +204,15 @@ class Search:
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
-                self._push(queue, node, cost, edit)
+                self._push(queue, node, cost + (0.0 if node.parses else _price(text, edit.moved(start))), edit)
             kept += 1
             if kept == self.config.children:
                 break
         if not node.parses:
             for patch in _closings(text, start, end):
-                self._push(queue, node, node.cost + CLOSED, patch)
+                self._push(queue, node, node.cost + CLOSED + _price(text, patch.moved(start)), patch)
+            for price, patch in _habits(text, start, end):
+                self._push(queue, node, node.cost + price, patch)
 
     def _fill(self, queue: list[_Node], node: _Node, reading: Reading, gap: Gap) -> None:
         """Queue fillings of a gap, none likelier than the gap itself."""
@@ -214,14 +221,14 @@ class Search:
         self.num_reads += 1
         for score, edit in reading.fill(gap):
             assert isinstance(edit, Patch), "a gap is filled at once"
-            self._push(queue, node, node.cost - score, edit)
+            price = 0.0 if node.parses else _price(node.text, edit.moved(node.region.start))
+            self._push(queue, node, node.cost - score + price, edit)
 
     def _push(self, queue: list[_Node], node: _Node, cost: float, patch: Patch) -> None:
         """Queue a text with one more edit."""
-        start = node.region.start
-        moved = patch._replace(start=start + patch.start, end=start + patch.end)
-        if not node.parses:
-            cost += _price(node.text, moved)
+        if cost == math.inf:
+            return
+        moved = patch.moved(node.region.start)
         end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
         edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
         heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))
@@ -234,6 +241,9 @@ def _price(text: _Text, patch: Patch) -> float:
         while not text.ends_line(start) and lexemes[start].text in CLOSING | {":"}:
             start += 1
         return CLOSED_WITHIN if CLOSING.issuperset(new) and not text.ends_line(start) else 0.0
+    if any("\n" in text.source[lexeme.start : lexeme.end] for lexeme in lexemes[start:end]):
+        # A string that ends too late or never may hold much of the text.
+        return math.inf
     beside = [lexeme.text for lexeme in (*lexemes[max(0, start - 1) : start], *lexemes[end : end + 1])]
     lost = [lexeme.text for lexeme in lexemes[start:end] if lexeme.text not in beside]
     return sum(_price_of(each) for each in lost if not (new and _is_like(each, new[0])))
@@ -276,6 +286,35 @@ def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
         elif missing:
             at += lexeme != ":"
             yield Patch(at, at, tuple(missing))
+
+
+def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """Patches of a range, with their price, for what other languages write and for strings that end too late."""
+    lexemes, source = text.lexemes, text.source
+    first = None
+    for index in range(start, end):
+        lexeme, at = lexemes[index], index - start
+        pair = (lexeme.text, lexemes[index + 1].text if index + 1 < end else "")
+        if pair in _HABITS or (pair in _AT_ENDS and text.ends_line(index + 2)):
+            yield 0.0, Patch(at, at + 2, _HABITS.get(pair) or _AT_ENDS[pair])
+        elif lexeme.text == "!":
+            yield 0.0, Patch(at, at + 2, ("not", pair[1]))
+        elif lexeme.text in _CURLY:
+            other = next((i for i in range(index + 1, end) if lexemes[i].text in _CURLY), None)
+            if other is not None:
+                yield 0.0, Patch(at, other + 1 - start, (f'"{source[lexeme.end : lexemes[other].start]}"',))
+        written = source[lexeme.start : lexeme.end]
+        if quotes := _STRING.match(written):
+            if "\n" in written:
+                head, _, rest = written.partition("\n")
+                yield CLOSED, Patch(at, at + 1, (f"{head.rstrip()}{quotes[1]}\n{rest}",))
+            first = index if first is None else first
+            if _OPEN_STRING.fullmatch(written) and first < index:
+                rest = source[lexemes[first].start : lexeme.end]
+                for mark in re.finditer(r"[:,)\]}]", rest[: lexemes[first].end - lexemes[first].start]):
+                    yield CLOSED, Patch(first - start, at + 1, (rest[: mark.start()] + rest[0] + rest[mark.start() :],))
+        if text.ends_line(index + 1):
+            first = None
 
 
 def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -78,7 +78,8 @@ class Access:
         scheme, _, given = (authorization or "").partition(" ")
         given = given.strip() if scheme.lower() == "bearer" else x_api_key or ""
         if not given:
-            raise _refused("this server needs a key: Authorization: Bearer KEY")
+            given = "has no Bearer before the key" if authorization else "is missing"
+            raise _refused(f"the header Authorization {given}; this server needs a key: Authorization: Bearer KEY")
         digest = hashlib.sha256(given.encode()).hexdigest()
         # All keys are compared, each in constant time.
         found = [key for key in self.keys if hmac.compare_digest(key.sha256, digest)]

@@ -115,9 +115,7 @@ def create_app(
         app.state.ready = False
         if expiring is not None:
             expiring.cancel()
-        await assets.close()
-        await canvases.close()
-        await host.close()
+        await cut_off()
         await relay.close()
         await asyncio.to_thread(history.close)
 
@@ -132,7 +130,15 @@ def create_app(
         responses={status: {"model": documents.ErrorBody} for status in ("4XX", "5XX")},
     )
     app.router.route_class = JsonRoute
-    app.state.ready, app.state.num_open, app.state.bill = False, 0, bill
+    app.state.ready, app.state.ending, app.state.num_open, app.state.bill = False, False, 0, bill
+
+    async def cut_off() -> None:
+        """End what is being answered, with what there is."""
+        await assets.close()
+        await canvases.close()
+        await host.close()
+
+    app.state.cut_off = cut_off
 
     def is_open(path: str) -> bool:
         open_to_all = path in ("/health", "/ready") or path.startswith("/sandbox/")
@@ -195,6 +201,7 @@ def create_app(
             return await relay.answer(host.upstreams[model], "chat/completions", body, request)
         with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
+            hosted.answering.engine.check_room(asked.n)
             if not body.stream:
                 [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
@@ -206,6 +213,7 @@ def create_app(
         chat, model = body.to_chat(), named(body)
         with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
+            hosted.answering.engine.check_room(asked.n)
             if not body.stream:
                 [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
@@ -221,6 +229,7 @@ def create_app(
             return await fill_gap(body, request, bill)
         with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
+            hosted.answering.engine.check_room(sum(one.n for one in asked))
             if not body.stream:
                 if body.echo:
                     return JSONResponse(await run_while_connected(request, echo_answer(hosted, body, asked, bill)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import json
 import logging
@@ -16,12 +17,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sfumato.errors import BusyError
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
-from sfumato.server.protocol import Diffusion
+from sfumato.server.protocol import ChatRequest, CompletionRequest, Diffusion
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Maximum characters of a field's name, and of its value.
@@ -37,6 +40,7 @@ _PAGE = """<!doctype html>
 <h1>{status}</h1>
 <p>{message}</p>
 """
+_FIELDS = sorted(ChatRequest.model_fields.keys() | CompletionRequest.model_fields.keys())
 _IN_JSON = {"None": "null", "False": "false"}
 logger = logging.getLogger("sfumato.server")
 
@@ -62,10 +66,14 @@ async def refuse(request: Request, error: Exception) -> Response:
         problem = first["msg"][:1].lower() + first["msg"][1:]
         if first["type"] == "model_attributes_type" and isinstance(first["input"], bytes):
             problem = "it is not read as JSON; allowed: with the header Content-Type: application/json"
+        elif first["type"] in ("model_attributes_type", "dict_type") and param is None:
+            problem = f"it is {json.dumps(first['input'])[:_MAX_SHOWN]}; allowed: a JSON object"
         if first["type"] == "extra_forbidden":
-            problem = "unknown field; it would be ignored"
+            problem = "unknown field"
             if param in Diffusion.model_fields:
                 problem += f"; allowed: diffusion.{param}"
+            elif near := difflib.get_close_matches(str(param), _FIELDS, n=1, cutoff=0.7):
+                problem += f"; did you mean {near[0]}?"
         elif first["type"] in ("literal_error", "none_required"):
             allowed = first.get("ctx", {}).get("expected", "None")
             given = json.dumps(first["input"])[:_MAX_SHOWN]
@@ -78,7 +86,8 @@ async def refuse(request: Request, error: Exception) -> Response:
         raise error.__cause__
     elif isinstance(error, HTTPException) and error.status_code in (404, 405):
         what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}"
-        what += "; allowed: the pages at / and what /openapi.json lists"
+        methods = (error.headers or {}).get("Allow")
+        what += f"; allowed: {methods}" if methods else "; allowed: the pages at / and what /openapi.json lists"
         refusal = ApiError(error.status_code, what, headers=dict(error.headers or {}))
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
@@ -158,7 +167,9 @@ class Boundary:
         self._app.state.num_open += 1
         try:
             inner_receive = self._admit(request, receive)
-            await self._inner(scope, inner_receive, sending)
+            # What answers GET answers HEAD too; the server leaves its body out.
+            inner_scope = scope if scope["method"] != "HEAD" else {**scope, "method": "GET"}
+            await self._inner(inner_scope, inner_receive, sending)
         except ClientDisconnect:
             pass
         except Exception as error:
@@ -168,11 +179,18 @@ class Boundary:
             await (await refuse(request, error))(scope, receive, sending)
         finally:
             self._app.state.num_open -= 1
-            route = getattr(scope.get("route"), "path", "unknown")
+            route = self._route(scope)
             seconds = time.perf_counter() - begun
             method = request.method if request.method in _METHODS else "other"
             self._metrics.request(method, route, status, seconds)
             logger.info("%s %s %s %d %.3f", request.state.request_id, method, route, status, seconds)
+
+    def _route(self, scope: Scope) -> str:
+        """The path's pattern, also if the request was refused before it came there."""
+        found = scope.get("route") or next(
+            (one for one in self._app.routes if one.matches(scope)[0] is not Match.NONE), None
+        )
+        return getattr(found, "path", "unknown")
 
     def _admit(self, request: Request, receive: Receive) -> Receive:
         """Pass the body on, up to the size limit.
@@ -194,6 +212,8 @@ class Boundary:
             key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
             request.state.key = key
             if request.method == "POST":
+                if self._app.state.ending:
+                    raise ApiError.of(BusyError("", None))
                 if not self._app.state.ready:
                     raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
                 self._access.admit(key)

@@ -13,10 +13,11 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field, JsonValue
 
+from sfumato.engine.editing import check_spans
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Committed, Finished, Request, Result
 from sfumato.errors import RequestError
@@ -216,7 +217,13 @@ class Canvases:
             if canvas.status == "running":
                 canvas.cancel(before)
         except Exception as error:
-            canvas.fail(error, before)
+            failure = ApiError.of(error)
+            if canvas.rev and failure.status < 500:
+                # Nothing is wrong with the canvas: the edit was refused.
+                canvas.cancel(before)
+                canvas.failure = failure
+            else:
+                canvas.fail(failure, before)
 
     async def _keep(self, canvas: LiveCanvas, text: str, made_by: str, details: _Json) -> None:
         """Store a text as the next revision. Once started, it is stored even if nobody waits."""
@@ -270,6 +277,7 @@ class Canvases:
         for name in _OF_ANSWERS:
             if name in options:
                 raise RequestError(f"{name} is for an answer; allowed: in POST /v1/canvas")
+        check_spans(text, cast(Any, body.spans or ()), "spans")
         canvas.begin()
         canvas.task = asyncio.create_task(
             self._run(canvas, lambda canvas: self._edit(canvas, text, body, options, body.seed))

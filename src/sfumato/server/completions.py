@@ -93,8 +93,8 @@ def usage_of(*groups: Sequence[Result]) -> _Json:
 
 
 def finish_reason(result: Result) -> str:
-    """OpenAI's finish reason if there is one; "deadline", "cancelled" and "unsure" are ours."""
-    return "stop" if result.finish_reason == "steps" else result.finish_reason
+    """OpenAI's finish reason; `ours` has the exact one."""
+    return "length" if result.finish_reason in ("length", "deadline", "cancelled") else "stop"
 
 
 def make_request(model: TextModel, prompt: Prompt, body: Sampled, **more: Any) -> Request:

@@ -227,11 +227,10 @@ def _response(body: ResponseRequest, **more: Any) -> _Json:
 
 def _ended(body: ResponseRequest, result: Result, item: _Json) -> _Json:
     """Final fields of a response."""
-    reason = finish_reason(result)
-    whole = reason == "stop"
+    is_whole = finish_reason(result) == "stop"
     return {
-        "status": "completed" if whole else "cancelled" if reason == "cancelled" else "incomplete",
-        "incomplete_details": None if whole else {"reason": "max_output_tokens" if reason == "length" else reason},
+        "status": "completed" if is_whole else "incomplete",
+        "incomplete_details": None if is_whole else {"reason": "max_output_tokens"},
         "output": [item],
         "usage": usage_in_and_out(usage_of([result])),
         "sfumato": ours([result]),

@@ -20,6 +20,10 @@ class Patch(NamedTuple):
     texts: tuple[str, ...]
     """Replacement."""
 
+    def moved(self, by: int) -> Patch:
+        """The same behind some more lexemes."""
+        return self._replace(start=self.start + by, end=self.end + by)
+
 
 def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> str:
     """Apply patches to the source.

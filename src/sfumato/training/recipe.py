@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from sfumato.config import changes, check_range
 from sfumato.data.packing import PackingConfig
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, RequestError, unknown
 from sfumato.models.decoder import DecoderConfig
+from sfumato.sampling.config import SamplerConfig, setting_names
 from sfumato.spec import GenerationSpec
 from sfumato.storage import write_atomically
 from sfumato.training.code import CodeConfig
@@ -140,7 +141,7 @@ class Recipe:
     """How the model will generate; its noise is the training noise, and rows are read like its prefixes. Default: that
     of init_from, or `spec.DEFAULT`."""
     generation: dict[str, object] = field(default_factory=dict)
-    """Sampling defaults for generation_config.json; by default, those of init_from."""
+    """Sampling defaults for generation_config.json; others are those of init_from."""
     packing: PackingConfig = PackingConfig()
     """Rows and canvases."""
     objective: ObjectiveConfig = ObjectiveConfig()
@@ -154,6 +155,14 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.generation_spec is not None:
             self.packing.check_for(self.generation_spec)
+        settings, others = setting_names(), {"max_tokens", "min_certainty", "tasks"}
+        for name in self.generation:
+            if name not in settings | others:
+                raise ConfigError(unknown("key of [generation]", name, settings | others))
+        try:
+            SamplerConfig.of({key: value for key, value in self.generation.items() if key in settings})
+        except RequestError as error:
+            raise ConfigError(f"generation: {error}") from None
         if self.code is not None and self.evaluation.wanted:
             raise ConfigError("the recipe has [code] and [evaluation]; allowed: no [evaluation], which needs tokens")
         objective = self.objective

@@ -60,6 +60,9 @@ class Run:
         # Text that is not trained to predict the next token unlearns it.
         self.spec = dataclasses.replace(spec, next_token=spec.next_token and recipe.packing.ar_share > 0)
         recipe.packing.check_for(self.spec)
+        room = self.shape.max_position_embeddings
+        if long := [length for length in recipe.packing.canvas_lengths if length >= room]:
+            raise ConfigError(f"packing.canvas_lengths has {long[0]}; allowed: below {room}, the model's positions")
         layout = PrefixLayout(self.spec)
         if recipe.objective.length_weight and not layout.causal:
             raise ConfigError(
@@ -72,7 +75,9 @@ class Run:
         # Files teach prompts other than the tasks', and so may have a starting model without kinds.
         unknown_kinds = recipe.data.files or (found is not None and FIELD not in before)
         kinds = [] if unknown_kinds else kinds_of(recipe.data.tasks)
-        self.generation = with_kinds(recipe.generation or before, kinds)
+        if unknown_kinds:
+            before.pop("tasks", None)
+        self.generation = with_kinds(before | recipe.generation, kinds)
         in_spec, in_model = self.spec.self_conditioning, self.shape.self_conditioning
         if in_spec != in_model:
             raise ConfigError(
