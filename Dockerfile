@@ -5,4 +5,4 @@ COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY src src
 RUN pip install --no-cache-dir --constraint constraints.txt ".[schema,server,postgres]"
 ENTRYPOINT ["sfumato"]
-CMD ["run", "answer, then derive: 81*(2/3)^2+sqrt(9)"]
+CMD ["run", "answer, then derive: 7*6+3^2"]
