@@ -67,6 +67,20 @@ def test_the_budget_of_runs_is_kept() -> None:
     assert len(tried) == 5
 
 
+def test_names_that_do_not_exist_are_respelled_first() -> None:
+    source = "class Box:\n    items = ['first']\n\n    def add(self, x):\n        return self.itmes, x['frist'] + 1\n"
+    proposer = Scripted(("+", True, ("*",), 9.0), ("1", True, ("2",), 8.0))
+    tried: list[str] = []
+    one = Search(proposer, lambda target, text: bool(tried.append(text)), SearchConfig(max_edits=1))  # type: ignore[func-returns-value, arg-type]
+    one.run([whole(source, unknown=frozenset({"itmes", "frist", "gone"}))])
+    assert tried[:2] == [source.replace("itmes", "items"), source.replace("frist", "first")]
+    assert len(tried) > 2
+    # Not where nothing may be edited.
+    tried.clear()
+    one.run([whole(source, unknown=frozenset({"itmes"}), lines=frozenset({4}))])
+    assert tried == []
+
+
 def test_only_the_lines_that_are_allowed_are_edited() -> None:
     proposer = Scripted(("b", True, ("a",), 2.0), ("1", True, ("2",), 1.0))
     tried: list[str] = []

@@ -20,6 +20,10 @@ RAISED_IN, PASSED_BY = 3.0, 2.0
 MAX_REGIONS = 64
 _TRACER = Path(__file__).with_name("tracing")
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)|^([^\s:"]+\.py):(\d+):', re.MULTILINE)
+_UNKNOWN = re.compile(
+    r"""has no attribute '(\w+)'|name '(\w+)' is not defined|unexpected keyword argument '(\w+)'"""
+    r"""|cannot import name '(\w+)'|KeyError: ['"]([^'"\n]+)['"]"""
+)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -94,10 +98,12 @@ def find_targets(
             start, end = bisect.bisect_left(numbers, first), bisect.bisect_right(numbers, last)
             found += [(str(path), Region(*bounds, prior)) for bounds in _windows(lexemes, start, end, length)]
     chosen = sorted(found, key=lambda each: -each[1].prior)[:max_regions]
+    told = _UNKNOWN.findall(evidence.outcome.output) if evidence else []
+    unknown = frozenset(name for names in told for name in names if name)
     targets = []
     for name, lines in lines_of.items():
         if regions := [region for owner, region in chosen if owner == name]:
-            targets.append(Target(sources[Path(name)], regions, name, lines))
+            targets.append(Target(sources[Path(name)], regions, name, lines, unknown))
     return targets
 
 

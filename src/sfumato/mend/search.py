@@ -26,8 +26,11 @@ LOST_WORD, LOST_MARK = 2.0, 1.0
 """Nats for each word and mark that an edit of such a text loses: most of its errors are marks that are missing."""
 CLOSED, CLOSED_WITHIN = 1.0, 0.5
 """Nats for closing what is open at the end of a line, whatever the model thinks, and more for closing one before."""
-_LIKE = 0.6
-"""Share of characters in common (`difflib`) with which a word may be another one, mistyped."""
+RESPELLED = 20.0
+"""Nats for another spelling of a name that does not exist."""
+_LIKE, _VERY_LIKE = 0.6, 0.75
+"""Shares of characters in common (`difflib`) with which a word may be another one, mistyped: where the text does not
+parse, and where an exception names it."""
 _HABITS = {("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)}
 _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1")}
 """What other languages write, and Python's words for it; the second at ends of lines."""
@@ -56,6 +59,8 @@ class Target:
     """Identifies the target within a search."""
     lines: frozenset[int] | None = None
     """Lines, from 1, whose lexemes may be edited; None allows all."""
+    unknown: frozenset[str] = frozenset()
+    """Names and keys that do not exist, as the tests' exceptions say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +162,10 @@ class Search:
             seen.add((target.name, found.text if found else target.source))
             whole = _Text(target, 0)
             for region in target.regions:
-                self._expand(queue, _Node(-region.prior, 0, whole, region, found is not None))
+                node = _Node(-region.prior, 0, whole, region, found is not None)
+                self._expand(queue, node)
+                for patch in _respellings(whole, region):
+                    self._push(queue, node, node.cost - RESPELLED, patch)
         while queue and self.num_runs < config.max_runs and time.monotonic() < ends_at:
             node = heapq.heappop(queue)
             text = node.text
@@ -286,6 +294,17 @@ def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
         elif missing:
             at += lexeme != ":"
             yield Patch(at, at, tuple(missing))
+
+
+def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
+    """Patches of a region that replace names which do not exist by those that do."""
+    lexemes, allowed = [lexeme.text for lexeme in text.lexemes], _on_lines(text)
+    for index in range(region.start, region.end):
+        written = lexemes[index]
+        if written.strip("'\"") in text.target.unknown and (allowed is None or allowed[index]):
+            known = {lexeme for lexeme in lexemes if _is_word(lexeme) and lexeme != written}
+            for near in difflib.get_close_matches(written, sorted(known), n=2, cutoff=_VERY_LIKE):
+                yield Patch(index - region.start, index - region.start + 1, (near,))
 
 
 def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
