@@ -124,7 +124,10 @@ def check_directory(directory: Path, *, resume: bool) -> None:
     if state and not resume:
         raise ConfigError(f"{directory} holds the state of a run: continue with --resume, or use another --dir")
     if resume and not state:
-        raise ConfigError(f"{directory} holds no state to resume from; leave --resume out to start a new run")
+        raise ConfigError(
+            f"{directory} holds no state to resume from, which a run saves every train.save_every_s; "
+            "leave --resume out to start a new run"
+        )
 
 
 def _score(run: Run, decoder: Decoder) -> dict[str, float]:

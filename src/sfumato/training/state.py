@@ -156,7 +156,7 @@ def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizer
     try:
         tensors, progress = read(path, target)
     except (SafetensorError, CheckpointException, OSError, KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"cannot resume from {path}: {_said(error)}") from None
+        raise CheckpointError(f"cannot resume from {path}: {_said(error)}; to start anew, delete it") from None
     try:
         stored = _within(tensors, "model.")
         if stored.keys() - weights.keys():
