@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -482,3 +483,22 @@ def test_options_are_typed():
     modules = ("cli/run", "cli/edit", "cli/chat", "cli/evaluate", "engine/model", "engine/options", "engine/rewriting")
     for name in (*modules, "engine/languages", "engine/request", "evaluation/tasks"):
         assert "dict[str, Any]" not in (root / f"{name}.py").read_text(encoding="utf-8"), name
+
+
+def test_verbose_shows_where_a_sampler_failed(tmp_path: Path):
+    source = """
+        from sfumato import Sampler
+
+
+        class Mine(Sampler):
+            name = "mine"
+
+            def accept(self, turn):
+                return 1 / 0
+    """
+    (tmp_path / "mine.py").write_text(textwrap.dedent(source))
+    command = [sys.executable, "-m", "sfumato", "-v", "run", "answer, then derive: 7*6", "--sampler", "mine:Mine"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 1
+    assert 'mine.py", line 8, in accept' in done.stderr
+    assert "ZeroDivisionError: division by zero; the answer ends there" in done.stderr

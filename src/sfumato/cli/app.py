@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import logging
 import re
 import traceback
 from collections.abc import Callable, Mapping
@@ -123,13 +124,16 @@ app = typer.Typer(
 
 @app.callback()
 def common(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show a traceback on failure.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show tracebacks of failures.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Run, train and serve text diffusion models, which refine a whole canvas of tokens at once."""
     keep_freed_memory()
+    if verbose:
+        logging.basicConfig()
+        logging.getLogger("sfumato").setLevel(logging.DEBUG)
 
 
 def _add(group: typer.Typer, commands: Mapping[str, Callable[..., None]], panel: str | None = None) -> None:

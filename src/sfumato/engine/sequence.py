@@ -8,6 +8,7 @@ no tensors and takes no steps. Its events leave through its request's queue.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Iterable
@@ -42,14 +43,11 @@ from sfumato.sampling import (
 
 # A draft is about as long as what will probably be kept of it.
 _FIRST_DRAFT, _LEAST_DRAFT = 16, 8
-# Lower bound on a confidence.
 _MIN_CONFIDENCE = 1e-30
 
 
 @dataclass
 class _CommittedCanvas:
-    """A committed canvas."""
-
     index: int
     start: int
     end: int
@@ -421,6 +419,7 @@ class Sequence:
 
     def fail(self, error: Exception) -> None:
         """End it because of its own failure."""
+        logging.getLogger(__name__).debug("an answer failed", exc_info=error)
         self.finish("error", f"{type(error).__name__}: {error}")
 
     def finish(self, reason: FinishReason, error: str = "") -> None:
