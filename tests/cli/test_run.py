@@ -500,5 +500,5 @@ def test_verbose_shows_where_a_sampler_failed(tmp_path: Path):
     command = [sys.executable, "-m", "sfumato", "-v", "run", "answer, then derive: 7*6", "--sampler", "mine:Mine"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 1
-    assert 'mine.py", line 8, in accept' in done.stderr
+    assert 'mine.py", line 9, in accept' in done.stderr
     assert "ZeroDivisionError: division by zero; the answer ends there" in done.stderr
