@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -68,6 +69,8 @@ def test_spent_quota_returns_at_its_reset(guarded: Served):
     # One answer costs more than the 60 positions: it is finished, and the last one.
     assert [asked(guarded, "cleo").status_code for _ in range(2)] == [200, 429]
     assert "positions_per_day" in asked(guarded, "cleo").json()["error"]["message"]
+    told = guarded.http.get("/metrics", headers={"Authorization": "Bearer anna"}).text
+    assert re.search(r'route="/v1/canvas",status="429"|status="429",route="/v1/canvas"', told), "its path is counted"
     assert asked(guarded, "anna").status_code == 200
 
 

@@ -132,6 +132,7 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
         ({"diffusing": True}, "diffusing is true; allowed: only with stream"),
         ({"diffusion": {"sampler": "antigravity:X"}}, "unknown sampler 'antigravity:X'; allowed: ancestral, "),
         ({"steps": 4}, "steps: unknown field; allowed: diffusion.steps"),
+        ({"max_token": 4}, "max_token: unknown field; did you mean max_tokens?"),
         ({"store": True}, "store: true is not supported; allowed: false"),
         ({"service_tier": "flex"}, "service_tier: \"flex\" is not supported; allowed: 'auto' or 'default'"),
         (
@@ -152,6 +153,25 @@ def test_unknown_paths_and_methods_are_named(served: Served):
         assert response.status_code == status
         allowed = "POST" if status == 405 else "the pages at / and what /openapi.json lists"
         assert response.json()["error"]["message"] == f"there is no {method} {path}; allowed: {allowed}"
+
+
+def test_a_body_that_is_no_object_is_named(served: Served):
+    for body in ([], "x", 5):
+        message = served.http.post("/v1/chat/completions", json=body).json()["error"]["message"]
+        assert message == f"the body: it is {json.dumps(body)}; allowed: a JSON object"
+
+
+def test_head_answers_like_get_without_a_body(served: Served):
+    for path, status in (("/health", 200), ("/v1/models", 200), ("/v1/models/nothing", 404)):
+        response = served.http.head(path)
+        assert (response.status_code, response.content) == (status, b"")
+
+
+def test_a_prompt_of_millions_of_characters_is_refused_unread(served: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sfumato.engine.model.encode_prompt", None)
+    response = served.ask("/v1/chat/completions", messages=[{"role": "user", "content": "x" * 1_000_000}])
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == "the prompt has 1,000,000 characters; allowed: at most 102,400"
 
 
 def test_browsers_get_refusals_as_pages(served: Served):
