@@ -99,7 +99,7 @@ def test_invalid_lines_fail_alone(run: Any, checkpoint: Path, tmp_path: Path):
             "line 3 is not a JSON object",
             "prompt is missing",
             "did you mean 'steps'?",
-            "this model holds 160 positions",
+            "allowed: at most 159",
             "steps is 'many'",
             "the prompt is 5",
             "noise_level is 'much'; allowed: more than 0, at most 1",

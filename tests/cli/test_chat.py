@@ -119,7 +119,7 @@ def test_save_writes_a_document(chat, talker, tmp_path):
         ("/edit", "there is no message to edit yet"),
         ("/save", "save is ''; allowed: a file in an existing directory"),
         ("/save nowhere/file", "save is 'nowhere/file'; allowed: a file in an existing directory"),
-        ("7 " * 200, "this model holds 160 positions"),
+        ("7 " * 200, "the prompt has 402 tokens; allowed: at most 159"),
     ],
 )
 def test_failed_commands_leave_the_conversation(chat, talker, line, message):
@@ -158,7 +158,7 @@ def test_server_answers_as_local_model(sfumato, chat, server, talker, checkpoint
     both(PROMPT, OTHER, f"/edit {PROMPT}", "/undo", "/steps 2", "/seed 7", OTHER, "/steps", "/undo", PROMPT)
     both(PROMPT, options=("--set", "entropy_bound=0.3", "--temperature", 0.5, "--stop", "a"))
     assert "2 messages are left out" in both(*[f"{i} " * 30 for i in range(4)]).stderr
-    assert "this model holds 160 positions" in both("7 " * 200, PROMPT).stderr
+    assert "the prompt has 402 tokens; allowed: at most 159" in both("7 " * 200, PROMPT).stderr
     assert "unknown role 'system'" in both("/system Be brief.", PROMPT, "/system", PROMPT).stderr
     done = sfumato("chat", "--url", server.url, "--max-tokens", 16, input=f"/model smal\n/model small\n{PROMPT}\n")
     assert done.stdout == f"{answers(checkpoint, PROMPT)[0]}\n"

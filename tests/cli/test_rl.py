@@ -106,7 +106,7 @@ def test_interrupt_names_the_resume_command(
         ("rollout.sampler.top_p=0.5", "top_p is 0.5"),
         ("rollout.sampler.temperature=0.0", "temperature_start is 0.0"),
         ("rollout.sampler.name=ancestral", "sampler is 'ancestral'"),
-        ("rollout.sampler.setps=3", "unknown setting 'setps'"),
+        ("rollout.sampler.setps=3", "unknown option 'setps'"),
         ("rl.answer=3", "answers"),
         ("rl.answers=1", "answers is 1"),
         ("train.accumulation=2", "accumulation is 2"),

@@ -291,7 +291,7 @@ def test_a_raw_prompt_is_continued(sfumato, checkpoint):
 def test_too_long_answer_fails(sfumato, checkpoint):
     done = sfumato("run", "7 " * 200, "--model", checkpoint, "--max-tokens", 8)
     assert done.exit_code == 1
-    assert "this model holds 160 positions" in done.stderr
+    assert "the prompt has 402 tokens; allowed: at most 159" in done.stderr
 
 
 def test_wrong_option_type_is_a_usage_error(sfumato, checkpoint):

@@ -178,7 +178,8 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
             try:
                 found.append((json.loads(line), f"{path}:{number}"))
             except json.JSONDecodeError as error:
-                raise ConfigError(f"{path}:{number}:{error.colno} is not JSON, an object a line: {error.msg}") from None
+                told = f"{error.msg} at character {error.colno}"
+                raise ConfigError(f"{path}:{number} is not JSON, one object a line: {told}") from None
             except (ValueError, RecursionError) as error:
                 raise ConfigError(f"{path}:{number} is not JSON: {error}") from None
     return found
