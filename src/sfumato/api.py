@@ -141,7 +141,7 @@ def load(
         torch.set_num_threads(threads)
     elif threads == "auto" and device == "cpu":
         choose_threads(checkpoint.model)
-    stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
+    stop_head = LearnedStop.read(source)
     stop_head = None if stop_head is None else stop_head.to(device)
     text_model = TextModel(str(name), checkpoint, empty.tokenizer, stop_head=stop_head)
     if check is not None:
@@ -183,7 +183,7 @@ def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch
     tokenizer = Tokenizer.of(source)
     quantization = dataclasses.replace(QUANTIZATIONS[way], sample=_sample(tokenizer))
     save_prepared(directory, source, quantization, dtype=dtype)
-    stop_head = LearnedStop.read(source) if isinstance(source, Path) else None
+    stop_head = LearnedStop.read(source)
     if stop_head is not None:
         stop_head.write(directory)
     if not isinstance(source, Path):

@@ -101,7 +101,7 @@ def convert(
             base=base,
             bits=None if bits is None else cast("Bits", int(bits)),
         )
-        stop_head = LearnedStop.read(source_path) if isinstance(source_path, Path) else None
+        stop_head = LearnedStop.read(source_path)
         if stop_head is not None:
             stop_head.write(directory)
     if tokenizer is not None:

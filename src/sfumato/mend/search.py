@@ -212,15 +212,15 @@ class Search:
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
-                self._push(queue, node, cost + (0.0 if node.parses else _price(text, edit.moved(start))), edit)
+                self._push(queue, node, cost, edit)
             kept += 1
             if kept == self.config.children:
                 break
         if not node.parses:
             for patch in _closings(text, start, end):
-                self._push(queue, node, node.cost + CLOSED + _price(text, patch.moved(start)), patch)
+                self._push(queue, node, node.cost + CLOSED, patch)
             for price, patch in _habits(text, start, end):
-                self._push(queue, node, node.cost + price, patch)
+                self._push(queue, node, node.cost, patch, price)
 
     def _fill(self, queue: list[_Node], node: _Node, reading: Reading, gap: Gap) -> None:
         """Queue fillings of a gap, none likelier than the gap itself."""
@@ -229,14 +229,15 @@ class Search:
         self.num_reads += 1
         for score, edit in reading.fill(gap):
             assert isinstance(edit, Patch), "a gap is filled at once"
-            price = 0.0 if node.parses else _price(node.text, edit.moved(node.region.start))
-            self._push(queue, node, node.cost - score + price, edit)
+            self._push(queue, node, node.cost - score, edit)
 
-    def _push(self, queue: list[_Node], node: _Node, cost: float, patch: Patch) -> None:
-        """Queue a text with one more edit."""
+    def _push(self, queue: list[_Node], node: _Node, cost: float, patch: Patch, price: float | None = None) -> None:
+        """Queue a text with one more edit; in a text without a meaning, the edit has a price."""
+        moved = patch.moved(node.region.start)
+        if not node.parses:
+            cost += _price(node.text, moved) if price is None else price
         if cost == math.inf:
             return
-        moved = patch.moved(node.region.start)
         end = min(node.region.end, len(node.text.lexemes)) + len(patch.texts) - (patch.end - patch.start)
         edited = _Text(node.text.target, node.text.depth + 1, node.text, moved)
         heapq.heappush(queue, _Node(cost, next(self._numbers), edited, node.region._replace(end=end)))

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sfumato.errors import CheckpointError
+from sfumato.gguf_file import GGUFFile
 from sfumato.kernels.base import Backend, LogitRows
 from sfumato.storage import write_atomically
 
@@ -420,14 +421,14 @@ class LearnedStop(nn.Module):
         write_atomically(directory / STOP_HEAD, save(stored))
 
     @classmethod
-    def read(cls, directory: Path) -> LearnedStop | None:
-        """Load it from a checkpoint directory, if there is one.
+    def read(cls, source: Path | GGUFFile) -> LearnedStop | None:
+        """Load it from a checkpoint, if that is a directory and has one.
 
         Raises:
             CheckpointError: if the file is damaged, or another kind of file.
         """
-        path = directory / STOP_HEAD
-        if not path.is_file():
+        path = None if isinstance(source, GGUFFile) else source / STOP_HEAD
+        if path is None or not path.is_file():
             return None
         head = cls()
         try:

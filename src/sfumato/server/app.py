@@ -201,11 +201,10 @@ def create_app(
             return await relay.answer(host.upstreams[model], "chat/completions", body, request)
         with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, body)
-            hosted.answering.engine.check_room(asked.n)
             if not body.stream:
                 [results] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(completions.chat_answer(hosted.model, body, results))
-        return _streamed(host, model, lambda hosted: completions.chat_stream(hosted, body, asked, bill))
+        return await _streamed(host, model, asked.n, lambda it: completions.chat_stream(it, body, asked, bill))
 
     @app.post("/v1/responses", tags=["completions"], **answered(documents.ModelResponse, streamed=True))
     async def responses(body: ResponseRequest, request: Request, bill: Billed) -> Response:
@@ -213,11 +212,10 @@ def create_app(
         chat, model = body.to_chat(), named(body)
         with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.chat_request, hosted.model, chat)
-            hosted.answering.engine.check_room(asked.n)
             if not body.stream:
                 [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
                 return JSONResponse(response_answer(hosted.model, body, chat, result))
-        return _streamed(host, model, lambda hosted: response_stream(hosted, body, chat, asked, bill), end="")
+        return await _streamed(host, model, asked.n, lambda it: response_stream(it, body, chat, asked, bill), end="")
 
     @app.post("/v1/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def text_completions(body: CompletionRequest, request: Request, bill: Billed) -> Response:
@@ -229,13 +227,12 @@ def create_app(
             return await fill_gap(body, request, bill)
         with await host.use(model) as hosted:
             asked = await asyncio.to_thread(completions.text_requests, hosted.model, body)
-            hosted.answering.engine.check_room(sum(one.n for one in asked))
             if not body.stream:
                 if body.echo:
                     return JSONResponse(await run_while_connected(request, echo_answer(hosted, body, asked, bill)))
                 results = await run_while_connected(request, completions.answers(hosted, asked, bill))
                 return JSONResponse(completions.text_answer(hosted.model, body, results))
-        return _streamed(host, model, lambda hosted: completions.text_stream(hosted, body, asked, bill))
+        return await _streamed(host, model, asked[0].n, lambda it: completions.text_stream(it, body, asked, bill))
 
     @app.post("/v1/fim/completions", tags=["completions"], **answered(documents.TextCompletion, streamed=True))
     async def fim_completions(body: FimRequest, request: Request, bill: Billed) -> Response:
@@ -404,7 +401,13 @@ class CanvasStream(Events):
                     canvas.task.cancel()
 
 
-def _streamed(host: Host, name: str, make: Callable[[HostedModel], AsyncGenerator[str, None]], **ending: str) -> Events:
+async def _streamed(
+    host: Host, name: str, n: int, make: Callable[[HostedModel], AsyncGenerator[str, None]], **ending: str
+) -> Events:
+    """A stream of n answers, refused while the status can still say so."""
+    with await host.use(name) as hosted:
+        hosted.answering.engine.check_room(n)
+
     async def parts() -> AsyncGenerator[str, None]:
         with await host.use(name) as hosted:
             async with aclosing(make(hosted)) as stream:
