@@ -270,6 +270,7 @@ def test_infill_tries_several_lengths(make_model: Make, blanks: bool):
         model = make_model(GenerationSpec(canvas_length=12, blanks=blanks, noise=noise, mask_id=mask_id))  # type: ignore[arg-type]
         result = model.infill("ab", "yz", max_tokens=10, steps=1)
         steps[noise] = result.usage.denoising_steps
+        assert result.usage.completion_tokens == len(result.tokens)
         assert model.infill("ab", "yz", max_tokens=10, steps=1).text == result.text
     # Blanks of 8 and 10; or lengths 1, 2, 3, 4, 6, 8 and those around the best: each is judged by another step.
     assert steps["mask"] in ([4] if blanks else range(12, 34, 2))

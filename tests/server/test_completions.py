@@ -42,7 +42,7 @@ def test_stream_deltas_add_up_to_answer(served: Served):
     """Over random requests, drafts and several answers among them."""
     draw = random.Random(7)
     for i in range(15):
-        body: dict[str, Any] = {"seed": i, "max_tokens": draw.choice([3, 17, 48])}
+        body: dict[str, Any] = {"seed": i, "max_tokens": draw.choice([3, 17, 48]), "logprobs": i % 2 == 0}
         if draw.random() < 0.3:
             body["n"] = draw.choice([2, 3])
         if draw.random() < 0.3:
@@ -56,13 +56,29 @@ def test_stream_deltas_add_up_to_answer(served: Served):
         whole = served.chat(**body).json()
         stream = events_of(served.chat(**body, stream=True, draft=draw.random() < 0.5))
         texts = [""] * body.get("n", 1)
+        logprobs: list[list[Any]] = [[] for _ in texts]
         reasons: list[Any] = [None] * body.get("n", 1)
         for event in stream:
             [choice] = event["choices"]
             texts[choice["index"]] += choice["delta"].get("content", "")
+            logprobs[choice["index"]] += (choice.get("logprobs") or {"content": []})["content"]
             reasons[choice["index"]] = choice["finish_reason"] or reasons[choice["index"]]
         assert texts == [choice["message"]["content"] for choice in whole["choices"]], body
         assert reasons == [choice["finish_reason"] for choice in whole["choices"]], body
+        assert logprobs == [(choice["logprobs"] or {"content": []})["content"] for choice in whole["choices"]], body
+        assert any(logprobs) == body["logprobs"]
+
+
+def test_text_streams_have_logprobs(served: Served):
+    body: dict[str, Any] = {"prompt": EXPRESSION, "logprobs": 2, "n": 2}
+    body |= {"max_tokens": 24, "diffusion": {"canvas_length": 8, "regex": "[0-9]{12,20}"}}
+    whole = served.ask("/v1/completions", **body).json()
+    stream = [event["choices"][0] for event in events_of(served.ask("/v1/completions", **body, stream=True))]
+    assert len(stream) > 4
+    for choice in whole["choices"]:
+        parts = [part["logprobs"] for part in stream if part["index"] == choice["index"] and part["logprobs"]]
+        for name, expected in choice["logprobs"].items():
+            assert [each for part in parts for each in part[name]] == expected
 
 
 def test_drafts_do_not_disturb_appending_clients(served: Served):
@@ -129,10 +145,15 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
     [
         ({"frequency_penalty": 1}, "frequency_penalty: 1 is not supported; allowed: 0"),
         ({"presence_penalty": 0.5}, "presence_penalty: 0.5 is not supported; allowed: 0"),
-        ({"diffusing": True}, "diffusing is true; allowed: only with stream"),
+        ({"diffusing": True}, "diffusing is given; allowed: only with stream"),
         ({"diffusion": {"sampler": "antigravity:X"}}, "unknown sampler 'antigravity:X'; allowed: ancestral, "),
         ({"steps": 4}, "steps: unknown field; allowed: diffusion.steps"),
         ({"max_token": 4}, "max_token: unknown field; did you mean max_tokens?"),
+        ({"diffusion": {"stps": 4}}, "diffusion.stps: unknown field; did you mean steps?"),
+        (
+            {"messages": [{"role": "user", "contents": "a"}]},
+            "messages.0.contents: unknown field; did you mean content?",
+        ),
         ({"store": True}, "store: true is not supported; allowed: false"),
         ({"service_tier": "flex"}, "service_tier: \"flex\" is not supported; allowed: 'auto' or 'default'"),
         (
@@ -145,6 +166,22 @@ def test_a_refusal_says_what_is_allowed(served: Served, body: dict[str, Any], me
     response = served.ask("/v1/chat/completions", **{"messages": [{"role": "user", "content": EXPRESSION}]} | body)
     assert response.status_code == 400
     assert response.json()["error"]["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "near"),
+    [
+        ("/v1/canvas", {"prompt": "1+1", "canvas_lenght": 8}, "canvas_length"),
+        ("/v1/responses", {"input": "1+1", "max_output_token": 8}, "max_output_tokens"),
+        ("/v1/decisions", {"state": "a", "question": []}, "questions"),
+        ("/v1/fim/completions", {"prompt": "1", "sufix": "2"}, "suffix"),
+    ],
+)
+def test_an_unknown_field_is_compared_with_those_of_its_endpoint(
+    served: Served, path: str, given: dict[str, Any], near: str
+):
+    error = served.ask(path, **given).json()["error"]
+    assert error["message"].endswith(f"unknown field; did you mean {near}?"), error
 
 
 def test_unknown_paths_and_methods_are_named(served: Served):
@@ -285,6 +322,7 @@ def test_gaps(served: Served):
     for path in ("/v1/completions", "/v1/fim/completions"):
         answer = served.ask(path, prompt=prefix, suffix=suffix, max_tokens=8).json()
         assert answer["choices"][0]["text"] == expected.text
+        assert answer["usage"]["completion_tokens"] == len(expected.tokens)
         stream = served.ask(path, prompt=prefix, suffix=suffix, max_tokens=8, stream=True)
         assert "".join(event["choices"][0]["text"] for event in events_of(stream)) == expected.text
 

@@ -45,17 +45,21 @@ def test_response_equals_chat_answer(client: openai.OpenAI, served: Served):
 
 
 def test_events_add_up_to_response(client: openai.OpenAI):
-    kinds, text, drafts, numbers = [], "", 0, []
-    more = {"seed": 3, "draft": True}
+    kinds, text, drafts, numbers, logprobs = [], "", 0, [], list[object]()
+    more = {"seed": 3, "draft": True, "include": ["message.output_text.logprobs"]}
     for event in client.responses.create(model="tiny", input=EXPRESSION, stream=True, extra_body=more):
         numbers.append(event.sequence_number)
         if event.type == "response.in_progress":
             drafts += hasattr(event, "sfumato")
         else:
             kinds.append(event.type)
-        text += event.delta if event.type == "response.output_text.delta" else ""
+        if event.type == "response.output_text.delta":
+            text += event.delta
+            logprobs += [each.token for each in event.logprobs]
         if event.type == "response.completed":
             assert event.response.output_text == text
+            [content] = event.response.output[0].content  # type: ignore[union-attr]
+            assert [each.token for each in content.logprobs or ()] == logprobs != []
     assert drafts > 1
     assert numbers == list(range(len(numbers)))
     assert [kind for kind, before in zip(kinds, [None, *kinds], strict=False) if kind != before] == [

@@ -363,9 +363,7 @@ def rank(results: Iterable[Result]) -> list[Result]:
     answers: dict[str, Result] = {}
     for attempts in attempts_of.values():
         best = max(attempts, key=lambda result: (not result.failed, result.certainty))
-        own = {name: getattr(best.usage, name) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
-        usage = replace(Usage.together([result.usage for result in attempts]), **own)
-        best = replace(best, usage=usage)
+        best = replace(best, usage=best.usage.plus_work([one.usage for one in attempts if one is not best]))
         if best.text not in answers or best.certainty > answers[best.text].certainty:
             answers[best.text] = best
     return sorted(answers.values(), key=lambda result: (result.failed, -result.certainty))

@@ -199,6 +199,11 @@ class Usage:
             }
         )
 
+    def plus_work(self, others: Sequence[Usage]) -> Usage:
+        """This cost with the work of other passes for the same answer, whose tokens are not its own."""
+        tokens = {name: getattr(self, name) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}
+        return dataclasses.replace(Usage.together([self, *others]), **tokens)
+
     def to_dict(self) -> dict[str, object]:
         """The fields as plain values."""
         return dataclasses.asdict(self)

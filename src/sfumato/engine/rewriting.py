@@ -18,7 +18,7 @@ from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
 from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
-from sfumato.engine.request import MAX_VARIATIONS, Request, Result, Usage
+from sfumato.engine.request import MAX_VARIATIONS, Request, Result
 from sfumato.engine.stop_strings import check_stop, scan
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
@@ -81,7 +81,7 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
         else:
             found = job.edit(excerpt, covered, noise_level=noise_level, judge=judge)
         before = [results[0].usage] if results else []
-        results = [dataclasses.replace(one, usage=Usage.together([*before, one.usage])) for one in found]
+        results = [dataclasses.replace(one, usage=one.usage.plus_work(before)) for one in found]
         if sure := [one for one in results if one.failed or one.certainty >= needed]:
             return sure
     error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
@@ -148,11 +148,13 @@ class Rewriting:
             tried = {
                 key: editing.expand_result(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()
             }
-        # Tokens of the text alone, without shared ones.
-        return [
-            dataclasses.replace(one, tokens=tuple(self.tokenizer.encode(one.text)), confidence=())
-            for one in editing.rank(tried.values())
-        ]
+        return [self._of_text_alone(one) for one in editing.rank(tried.values())]
+
+    def _of_text_alone(self, filled: Result) -> Result:
+        """A filling with the tokens of its text, without those it shares with its surroundings."""
+        tokens = tuple(self.tokenizer.encode(filled.text))
+        usage = dataclasses.replace(filled.usage, completion_tokens=len(tokens))
+        return dataclasses.replace(filled, tokens=tokens, confidence=(), usage=usage)
 
     def edit(
         self, excerpt: Excerpt, spans: Sequence[editing.Span], *, noise_level: float, judge: bool | None
@@ -241,7 +243,7 @@ class Rewriting:
         results = [editing.expand_result(read, excerpt.original)]
         if spans:
             edited = self.edit(excerpt, spans, noise_level=noise_level, judge=judge)
-            results = [dataclasses.replace(one, usage=Usage.together([read.usage, one.usage])) for one in edited]
+            results = [dataclasses.replace(one, usage=one.usage.plus_work([read.usage])) for one in edited]
         return [dataclasses.replace(one, certainty=one.certainty - unknown) for one in results]
 
     def _read(self, asked: Sequence[tuple[Sequence[int], range]]) -> list[tuple[dict[int, float], Result]]:
@@ -402,7 +404,7 @@ class Rewriting:
         missed = [sum(map(operator.ne, result.tokens, hidden)) for result, _ in found]
         costs = [result.usage for result, _ in found]
         return [
-            dataclasses.replace(result, certainty=result.certainty - num, usage=Usage.together([result.usage, cost]))
+            dataclasses.replace(result, certainty=result.certainty - num, usage=result.usage.plus_work([cost]))
             for result, num, cost in zip(results, missed, costs, strict=True)
         ]
 
@@ -437,6 +439,6 @@ class Rewriting:
         judged = list(results)
         for i, (doubts, cost) in zip(owners, found, strict=True):
             one = judged[i]
-            usage = Usage.together([one.usage, cost.usage])
+            usage = one.usage.plus_work([cost.usage])
             judged[i] = dataclasses.replace(one, certainty=one.certainty - len(doubts), usage=usage)
         return judged

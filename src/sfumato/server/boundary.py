@@ -11,10 +11,12 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, get_args
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
@@ -24,7 +26,7 @@ from sfumato.errors import BusyError
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
-from sfumato.server.protocol import ChatRequest, CompletionRequest, Diffusion
+from sfumato.server.protocol import Diffusion
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Maximum characters of a field's name, and of its value.
@@ -40,7 +42,6 @@ _PAGE = """<!doctype html>
 <h1>{status}</h1>
 <p>{message}</p>
 """
-_FIELDS = sorted(ChatRequest.model_fields.keys() | CompletionRequest.model_fields.keys())
 _IN_JSON = {"None": "null", "False": "false"}
 logger = logging.getLogger("sfumato.server")
 
@@ -61,7 +62,8 @@ class Limits:
 async def refuse(request: Request, error: Exception) -> Response:
     """OpenAI's error object, with a status that says who is at fault; browsers get a page."""
     if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
+        # A misspelt name explains the missing one.
+        first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         param = _place(first["loc"], error.body)
         problem = first["msg"][:1].lower() + first["msg"][1:]
         if first["type"] == "model_attributes_type" and isinstance(first["input"], bytes):
@@ -69,10 +71,13 @@ async def refuse(request: Request, error: Exception) -> Response:
         elif first["type"] in ("model_attributes_type", "dict_type") and param is None:
             problem = f"it is {json.dumps(first['input'])[:_MAX_SHOWN]}; allowed: a JSON object"
         if first["type"] == "extra_forbidden":
+            *path, name = first["loc"][1:]
+            [body] = request.scope["route"].dependant.body_params
+            fields = _fields(body.field_info.annotation, path)
             problem = "unknown field"
-            if param in Diffusion.model_fields:
-                problem += f"; allowed: diffusion.{param}"
-            elif near := difflib.get_close_matches(str(param), _FIELDS, n=1, cutoff=0.7):
+            if not path and name in Diffusion.model_fields and "diffusion" in fields:
+                problem += f"; allowed: diffusion.{name}"
+            elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.7):
                 problem += f"; did you mean {near[0]}?"
         elif first["type"] in ("literal_error", "none_required"):
             allowed = first.get("ctx", {}).get("expected", "None")
@@ -114,6 +119,28 @@ async def check_query(request: Request) -> None:
         if name not in known and name not in _CLIENT_VERSIONS:
             message = f"{name[:_MAX_SHOWN]} is given in the query; allowed: {', '.join(known) or 'nothing'}"
             raise ApiError(400, message, param=name[:_MAX_SHOWN], code="extra_forbidden")
+
+
+def _models(kind: Any) -> list[type[BaseModel]]:
+    """The models that a type is made of."""
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return [kind]
+    return [model for part in get_args(kind) for model in _models(part)]
+
+
+def _fields(kind: Any, path: Sequence[str | int]) -> set[str]:
+    """Names of the fields where a path leads to in a body of some type."""
+    models = _models(kind)
+    for part in path:
+        # Indices, and the names of union members, lead no further.
+        if any(part in model.model_fields for model in models):
+            models = [
+                inner
+                for model in models
+                if part in model.model_fields
+                for inner in _models(model.model_fields[str(part)].annotation)
+            ]
+    return {field.alias or name for model in models for name, field in model.model_fields.items()}
 
 
 def _place(location: Sequence[str | int], body: object) -> str | None:

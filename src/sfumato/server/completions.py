@@ -112,10 +112,6 @@ def chat_request(model: TextModel, body: ChatRequest) -> Request:
     Raises:
         RequestError, CapacityError: if it is not allowed or does not fit.
     """
-    if body.diffusing and not body.stream:
-        raise RequestError("diffusing is true; allowed: only with stream")
-    if body.logprobs and body.stream:
-        raise RequestError("logprobs is given; allowed: only without stream")
     return make_request(model, body.to_prompt(model), body)
 
 
@@ -159,10 +155,9 @@ def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
     ]
 
 
-def _text_logprobs(model: TextModel, result: Result) -> _Json:
-    """The same in the format of text completions."""
-    entries = logprobs_of(model, result)
-    ends = list(itertools.accumulate((len(entry["token"]) for entry in entries), initial=0))
+def _text_logprobs(entries: list[_Json], start: int = 0) -> _Json:
+    """The same in the format of text completions, for text that starts at an offset."""
+    ends = list(itertools.accumulate((len(entry["token"]) for entry in entries), initial=start))
     return {
         "tokens": [entry["token"] for entry in entries],
         "token_logprobs": [entry["logprob"] for entry in entries],
@@ -230,6 +225,8 @@ class Part:
     index: int
     """Index of the answer."""
     text: str = ""
+    logprobs: Sequence[_Json] = ()
+    """If requested: those of the text's tokens."""
     draft: _Json | None = None
     result: Result | None = None
 
@@ -246,19 +243,23 @@ async def stream_parts(
     """
     # A reopened canvas may still change.
     held = held or request.revisit > 0 or whole
-    sent, seq = [0] * request.n, 0
+    sent, told, seq = [0] * request.n, [0] * request.n, 0
+    wanted = isinstance(body, ChatRequest | CompletionRequest) and body.logprobs not in (None, False)
     async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole, on_left=bill):
         index = event.variation
         if isinstance(event, CanvasChanged):
             yield Part(index, event.text) if whole else Part(index, draft=draft_of(event, seq))
             seq += 1
-        elif isinstance(event, Committed) and not held and event.text:
+        elif isinstance(event, Committed) and not held and (event.text or (wanted and event.tokens)):
             sent[index] += len(event.text)
-            yield Part(index, event.text)
+            told[index] += len(event.tokens)
+            yield Part(index, event.text, logprobs_of(hosted.model, event) if wanted else ())
         elif isinstance(event, Finished):
             bill([event.result])
             check_result(event.result)
-            yield Part(index, event.result.text[0 if whole else sent[index] :], result=event.result)
+            text = event.result.text[0 if whole else sent[index] :]
+            rest = logprobs_of(hosted.model, event.result)[told[index] :] if wanted else ()
+            yield Part(index, text, rest, result=event.result)
 
 
 def usage_chunks(body: Sampled, head: _Json, usage: _Json) -> list[str]:
@@ -277,8 +278,10 @@ async def chat_stream(
     calls = [CallStream() for _ in range(request.n)] if body.called() is not None else []
     held = bool(body.tools) and body.tool_choice != "none" and not calls
 
-    def chunk(index: int, delta: _Json, reason: str | None = None, **more: Any) -> str:
-        return sse(head | {"choices": [{"index": index, "delta": delta, "finish_reason": reason}]} | more)
+    def chunk(index: int, delta: _Json, reason: str | None = None, entries: Sequence[_Json] = (), **more: Any) -> str:
+        logprobs = {"logprobs": {"content": list(entries), "refusal": None}} if entries else {}
+        choice = {"index": index, "delta": delta, "finish_reason": reason} | logprobs
+        return sse(head | {"choices": [choice]} | more)
 
     def call_deltas(parts: list[_Json]) -> list[_Json]:
         return [{"tool_calls": [{"index": 0} | part]} for part in parts]
@@ -296,9 +299,11 @@ async def chat_stream(
         elif result is None and calls:
             deltas = call_deltas(calls[index].take(text))
         else:
-            deltas = [{"content": text}] if text or result is None else []
+            deltas = [{"content": text}] if text or part.logprobs or result is None else []
+        entries = part.logprobs
         for delta in deltas:
-            yield chunk(index, delta)
+            yield chunk(index, delta, entries=entries)
+            entries = ()
         if result is not None:
             results.append(result)
             reason = finish_reason(result) if call is None else "tool_calls"
@@ -312,19 +317,24 @@ async def text_stream(
 ) -> AsyncGenerator[str, None]:
     """Chunks of a text completion of one prompt."""
     head, results = head_of("cmpl", "text_completion", body), list[Result]()
+    offsets = [0] * requests[0].n
     async for part in stream_parts(hosted, body, requests[0], bill):
         if part.result is not None:
             results.append(part.result)
+        logprobs = _text_logprobs(list(part.logprobs), offsets[part.index]) if part.logprobs else None
+        offsets[part.index] += sum(len(entry["token"]) for entry in part.logprobs)
         more = {} if part.draft is None else {"sfumato": part.draft}
-        yield _text_chunk(head, part.index, part.text, part.result, **more)
+        yield _text_chunk(head, part.index, part.text, part.result, logprobs, **more)
     for usage in usage_chunks(body, head, usage_of(results)):
         yield usage
 
 
-def _text_chunk(head: _Json, index: int, text: str, result: Result | None, **more: Any) -> str:
+def _text_chunk(
+    head: _Json, index: int, text: str, result: Result | None, logprobs: _Json | None = None, **more: Any
+) -> str:
     reason = None if result is None else finish_reason(result)
     more |= {} if result is None else {"sfumato": ours([result])}
-    choice = {"index": index, "text": text, "logprobs": None, "finish_reason": reason}
+    choice = {"index": index, "text": text, "logprobs": logprobs, "finish_reason": reason}
     return sse(head | {"choices": [choice]} | more)
 
 
@@ -355,8 +365,6 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
     given: Any = body.prompt
     several = isinstance(given, list) and given and not isinstance(given[0], int)
     prompts: list[Prompt] = given if several else [given]
-    if body.logprobs is not None and body.stream:
-        raise RequestError("logprobs is given; allowed: only without stream")
     if body.echo and body.stream:
         raise RequestError("echo is given; allowed: only without stream")
     if body.echo_from is not None and not (body.echo and body.logprobs is not None):
@@ -375,7 +383,7 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
             "index": index,
             "text": result.text,
             "finish_reason": finish_reason(result),
-            "logprobs": _text_logprobs(model, result) if wanted else None,
+            "logprobs": _text_logprobs(logprobs_of(model, result)) if wanted else None,
         }
         for index, result in enumerate(together)
     ]

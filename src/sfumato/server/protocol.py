@@ -223,8 +223,9 @@ class Sampled(Body):
         Raises:
             RequestError: if two fields set the same option, or one has no use.
         """
-        if self.stream_options is not None and not self.stream:
-            raise RequestError("stream_options is given; allowed: only with stream")
+        for name in ("stream_options", "draft", "diffusing"):
+            if getattr(self, name, None) not in (None, False) and not self.stream:
+                raise RequestError(f"{name} is given; allowed: only with stream")
         options: GenerateOptions = self.diffusion.to_options() if self.diffusion else {}
         values: dict[str, Any] = {
             name: value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
@@ -180,6 +180,7 @@ class ResponseRequest(Body):
         if self.top_logprobs and not logprobs:
             raise RequestError(f"top_logprobs is {self.top_logprobs}; allowed: only with {_LOGPROBS!r} in include")
         return ChatRequest(
+            stream=self.stream,
             messages=[*system, *(item.to_message() for item in items)],
             max_completion_tokens=self.max_output_tokens,
             temperature=self.temperature,
@@ -284,10 +285,10 @@ async def response_stream(
             event("response.content_part.added", **location, part=_part("", [])),
         ]
 
-    def delta(text: str) -> str:
-        return event("response.output_text.delta", **location, delta=text, logprobs=[])
+    def delta(text: str, logprobs: Sequence[_Json]) -> str:
+        return event("response.output_text.delta", **location, delta=text, logprobs=list(logprobs))
 
-    def end_events(result: Result, rest: str) -> list[str]:
+    def end_events(result: Result, rest: str, logprobs: Sequence[_Json]) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
         end = response | _ended(body, result, item)
         parts = []
@@ -302,7 +303,7 @@ async def response_stream(
         else:
             [part] = item["content"]
             parts += opened() if held else []
-            parts += [delta(rest)] if rest else []
+            parts += [delta(rest, logprobs)] if rest or logprobs else []
             parts += [
                 event("response.output_text.done", **location, text=part["text"], logprobs=part["logprobs"]),
                 event("response.content_part.done", **location, part=part),
@@ -321,9 +322,9 @@ async def response_stream(
             if sent.draft is not None:
                 yield event("response.in_progress", response=response, sfumato=sent.draft)
             elif sent.result is None:
-                yield delta(sent.text)
+                yield delta(sent.text, sent.logprobs)
             else:
-                for part in end_events(sent.result, sent.text):
+                for part in end_events(sent.result, sent.text, sent.logprobs):
                     yield part
     except Exception as error:
         refusal = ApiError.of(error)
