@@ -59,6 +59,7 @@ REDUCED = {
     "sfumato heads": "--set n=64 --set max_tokens=8 --set steps=2",
     "sfumato eval tiny": "--n 4",
     "sfumato eval runs/smol-slice-heads": "--n 1 --max-tokens 4",
+    "sfumato eval runs/dates": "--n 2",
     "sfumato rl": "--set train.steps=1 --set rl.prompts=1 --set rl.answers=2 --set evaluation.n=1",
     "torchrun": f"{SMALL_STEP} --set train.accumulation=2 --set data.tokenizer_items=50",
 }

@@ -21,6 +21,9 @@ from typing import Any, TypeVar
 from sfumato.errors import CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 
 Config = TypeVar("Config")
+_KINDS = {
+    bool: "true or false", int: "a whole number", float: "a number", str: "a string", tuple: "a list", dict: "a table",
+}  # fmt: skip
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -140,7 +143,12 @@ def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Con
         absent = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
         if name not in values and absent:
             raise ConfigError(f"{where}{name} is missing; it has no default")
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ConfigError as error:
+        # A table checks its own fields, and does not know where it stands.
+        is_named = str(error).split(" ", 1)[0] in fields
+        raise ConfigError(f"{where}{error}" if is_named else str(error)) from None
 
 
 def _convert(hint: Any, value: Any, name: str) -> Any:
@@ -167,8 +175,8 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
             return float(value)
     elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
-    wanted = getattr(hint, "__name__", str(hint))
-    raise ConfigError(f"{name} is {value!r}; allowed: {'an' if wanted[0] in 'aeiouAEIOU' else 'a'} {wanted}")
+    allowed = "a table" if dataclasses.is_dataclass(hint) else _KINDS[origin or hint]
+    raise ConfigError(f"{name} is {value!r}; allowed: {allowed}")
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:

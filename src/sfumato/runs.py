@@ -16,7 +16,7 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.model import TextModel
 from sfumato.errors import ConfigError
 from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
-from sfumato.evaluation.samples import evaluate_samples, read_prompts
+from sfumato.evaluation.samples import Sample, evaluate_samples, read_samples
 from sfumato.evaluation.tasks import evaluate_task
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
@@ -85,7 +85,7 @@ def train(
     for task in recipe.evaluation.tasks:
         find_task(task)
     if recipe.evaluation.prompts:
-        _read_prompts(recipe)
+        _read_samples(recipe)
     directory = Path(directory)
     check_directory(directory, resume=resume)
     with join_world() as world:
@@ -163,15 +163,14 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
             )
             numbers["response_nll"] = exact.nats_per_token
     if wanted.prompts:
-        prompts, judge = _read_prompts(recipe)
-        samples = evaluate_samples(model, prompts, n=wanted.n, judge=judge, steps=wanted.steps or None)
-        measured = asdict(samples)
-        names = ("judge_nll", "unigram_entropy", "distinct_2", "repetition", "ended", "tokens")
+        samples, judge = _read_samples(recipe)
+        measured = asdict(evaluate_samples(model, samples, n=wanted.n, judge=judge, steps=wanted.steps or None))
+        names = ("exact", "judge_nll", "unigram_entropy", "distinct_2", "repetition", "ended", "tokens")
         numbers |= {f"sample_{name}": measured[name] for name in names if measured[name] is not None}
     return numbers
 
 
-def _read_prompts(recipe: Recipe) -> tuple[Sequence[Sequence[Mapping[str, object]]], TextModel | None]:
+def _read_samples(recipe: Recipe) -> tuple[Sequence[Sample], TextModel | None]:
     """The prompts to answer during training, and the model that judges the answers, on the run's device.
 
     Raises:
@@ -181,7 +180,7 @@ def _read_prompts(recipe: Recipe) -> tuple[Sequence[Sequence[Mapping[str, object
     judge = _load_judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None
     if judge is not None and not judge.spec.autoregressive:
         raise ConfigError(f"evaluation.judge is {wanted.judge}; allowed: an autoregressive model")
-    return read_prompts(Path(wanted.prompts)), judge
+    return read_samples(Path(wanted.prompts)), judge
 
 
 @functools.cache

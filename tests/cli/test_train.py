@@ -103,10 +103,15 @@ def test_tasks_are_scored_during_training(sfumato, recipe, tmp_path):
     assert "arithmetic 0.0%" in done.stderr
 
 
-def test_answers_are_judged_during_training(sfumato, recipe, tmp_path):
+def test_answers_are_judged_and_told_during_training(sfumato, recipe, tmp_path):
     prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text('{"prompt": "What is 7+8?"}\n{"prompt": "Say hello."}\n')
-    settings = [f"evaluation.prompts={prompts}", f"evaluation.judge={ASSETS / 'tiny-twin'}", "evaluation.n=3"]
+    prompts.write_text('{"prompt": "What is 7+8?", "response": "15"}\n{"prompt": "Say hello."}\n')
+    settings = [
+        "evaluation.bound_batches=1",
+        f"evaluation.prompts={prompts}",
+        f"evaluation.judge={ASSETS / 'tiny-twin'}",
+        "evaluation.n=3",
+    ]
     given = [part for one in (*settings, "train.steps=2", "train.eval_every=1") for part in ("--set", one)]
     done = sfumato("train", recipe, "--dir", tmp_path / "run", *given)
     assert done.exit_code == 0, done.stderr
@@ -115,6 +120,8 @@ def test_answers_are_judged_during_training(sfumato, recipe, tmp_path):
         assert record["sample_judge_nll"] > 1.0
         assert 0.0 <= record["sample_distinct_2"] <= 1.0
         assert record["sample_tokens"] <= 8.0
+        told = f"exact {record['sample_exact']:.1%} · held-out bound {record['canvas_nelbo']:.3f} nats"
+        assert told in done.stderr
     curve = CliRunner().invoke(benchmarks, ["curve", str(tmp_path / "run" / "log.jsonl"), "--json"])
     rows = [json.loads(line) for line in curve.stdout.splitlines()]
     judged = [row["value"] for row in rows if row["what"] == "answers, by the judge"]
@@ -152,7 +159,7 @@ def test_tensorboard_gets_the_scalars(sfumato, recipe, tmp_path):
         ("train.stesp=3", "unknown key 'train.stesp'; did you mean 'train.steps'?"),
         ("trian.steps=3", "unknown key 'trian'; did you mean 'train'?"),
         ("train.steps=0", "steps is 0; allowed: 1 or more"),
-        ("train.steps=many", "train.steps is 'many'; allowed: an int"),
+        ("train.steps=many", "train.steps is 'many'; allowed: a whole number"),
         ("train.steps", "override 'train.steps' has no '='"),
         ('evaluation.tasks=["sudko4"]', "unknown task 'sudko4'; did you mean 'sudoku4'?"),
         ("data.tasks.countdwn=1.0", "unknown task 'countdwn'; did you mean 'countdown'?"),

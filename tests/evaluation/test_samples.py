@@ -1,4 +1,4 @@
-"""Answers without a gold response, counted by hand."""
+"""Answers to the prompts of a file, counted by hand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ import torch
 import sfumato
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import ConfigError, RequestError
-from sfumato.evaluation.samples import evaluate_samples, read_prompts
+from sfumato.evaluation.samples import Sample, evaluate_samples, read_samples
 from sfumato.models.model import AttentionSpec
 
-PROMPTS = [[{"role": "user", "content": "json: Mia is red."}], [{"role": "user", "content": "copy"}]]
+SAMPLES = [
+    Sample([{"role": "user", "content": "json: Mia is red."}], " 1 2 3 4 1 2 3 4\n"),
+    Sample([{"role": "user", "content": "copy"}]),
+]
 
 
 class Saying:
@@ -37,7 +40,7 @@ class Saying:
                 finish_reason=reason,  # type: ignore[arg-type]
                 seed=0,
                 model="saying",
-                usage=Usage(forward_passes=3),
+                usage=Usage(forward_passes=3, denoising_steps=2),
             )
             for tokens, reason in own
         ]
@@ -45,8 +48,10 @@ class Saying:
 
 def test_counts_by_hand():
     model = Saying(((1, 2, 3, 4, 1, 2, 3, 4), "length"), ((1, 2), "stop"))
-    score = evaluate_samples(model, PROMPTS, n=2, seed=7)  # type: ignore[arg-type]
-    assert (score.ended, score.tokens, score.tokens_per_forward) == (0.5, 5.0, 10 / 6)
+    score = evaluate_samples(model, SAMPLES, n=2, seed=7)  # type: ignore[arg-type]
+    assert (score.ended, score.tokens, score.tokens_per_forward, score.steps) == (0.5, 5.0, 10 / 6, 2.0)
+    # Only one sample has a response.
+    assert score.exact == 1.0
     # 1234, 2341, 3412, 4123, 1234; the short answer has no run of four.
     assert score.repetition == pytest.approx(1 / 5)
     # 12 23 34 41 12 23 34, and 12.
@@ -59,16 +64,21 @@ def test_counts_by_hand():
 def test_empty_answers():
     """0 would be the best that a judge can say."""
     model, judge = Saying(((), "stop"), ((), "stop")), sfumato.load("tiny-twin")
-    score = evaluate_samples(model, PROMPTS, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
+    score = evaluate_samples(model, SAMPLES, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
     assert (score.judge_nll, score.unigram_entropy, score.distinct_2, score.repetition) == (None,) * 4
-    assert (score.ended, score.tokens) == (1.0, 0.0)
+    assert (score.ended, score.tokens, score.exact) == (1.0, 0.0, 0.0)
+
+
+def test_files_without_responses_have_no_exact_answers():
+    score = evaluate_samples(Saying(((1, 2), "stop")), SAMPLES[1:], n=1, seed=7)  # type: ignore[arg-type]
+    assert score.exact is None
 
 
 def test_judge_uses_its_own_template():
     judge = sfumato.load("tiny-twin")
     model = Saying(((1, 2, 3, 4, 5), "stop"), ((), "stop"))
-    score = evaluate_samples(model, PROMPTS, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
-    ahead, own = judge.tokenizer.encode_chat(PROMPTS[0]), judge.tokenizer.encode("1 2 3 4 5")
+    score = evaluate_samples(model, SAMPLES, n=2, seed=7, judge=judge)  # type: ignore[arg-type]
+    ahead, own = judge.tokenizer.encode_chat(SAMPLES[0].turns), judge.tokenizer.encode("1 2 3 4 5")
     total = 0.0
     for i, token in enumerate(own):
         read = torch.tensor([[*ahead, *own[:i]]])
@@ -83,15 +93,15 @@ def test_judge_with_nan_is_named():
     with torch.no_grad():
         judge.decoder.get_parameter("model.norm.weight").fill_(float("nan"))
     with pytest.raises(RequestError, match="the judge tiny-twin says nan of an answer"):
-        evaluate_samples(Saying(((1, 2, 3), "stop")), PROMPTS, n=1, seed=7, judge=judge)  # type: ignore[arg-type]
+        evaluate_samples(Saying(((1, 2, 3), "stop")), SAMPLES, n=1, seed=7, judge=judge)  # type: ignore[arg-type]
 
 
 def test_refusals(tmp_path: Path):
     tiny = sfumato.load("tiny")
     with pytest.raises(RequestError, match="n is 0"):
-        evaluate_samples(tiny, PROMPTS, n=0)
+        evaluate_samples(tiny, SAMPLES, n=0)
     with pytest.raises(RequestError, match="the judge is tiny; allowed: an autoregressive model"):
-        evaluate_samples(tiny, PROMPTS, n=1, judge=tiny)
+        evaluate_samples(tiny, SAMPLES, n=1, judge=tiny)
 
 
 def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
@@ -101,7 +111,7 @@ def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
     lines = [{"prompt": "x"}, {"prompt": "x", "response": "y"}, {"messages": turns}, {"messages": [*turns, answer]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     alone = [{"role": "user", "content": "x"}]
-    assert read_prompts(path) == [alone, alone, turns, turns]
+    assert read_samples(path) == [Sample(alone), Sample(alone, "y"), Sample(turns), Sample(turns, "d")]
 
 
 @pytest.mark.parametrize(
@@ -112,12 +122,13 @@ def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
         ('{"text": "no prompt"}', "texts.jsonl:1 holds no prompt"),
         ('{"prompt": " "}', "texts.jsonl:1 holds no prompt"),
         ('{"messages": []}', "texts.jsonl:1 holds no prompt"),
+        ('{"prompt": "x", "response": 3}', "texts.jsonl:1 holds no prompt"),
     ],
 )
 def test_files_without_prompts(tmp_path: Path, content: str, message: str):
     path = tmp_path / "texts.jsonl"
     path.write_text(content)
     with pytest.raises(ConfigError, match=message):
-        read_prompts(path)
+        read_samples(path)
     with pytest.raises(ConfigError, match="cannot read"):
-        read_prompts(tmp_path / "nowhere")
+        read_samples(tmp_path / "nowhere")

@@ -82,9 +82,9 @@ def test_repository_recipes_are_valid(name: str):
         ("model.hiden_size=3", "unknown key 'model.hiden_size'; did you mean 'model.hidden_size'"),
         ("objective.spanshare=0.1", "did you mean 'objective.span_share'"),
         ("generation_spec.noise=gauss", "unknown value of generation_spec.noise 'gauss'"),
-        ("packing.rows=0", "rows is 0; allowed: 1 or more"),
-        ("evaluation.n=0", "n is 0; allowed: 1 or more"),
-        ("train.steps=many", "train.steps is 'many'; allowed: an int"),
+        ("packing.rows=0", "packing.rows is 0; allowed: 1 or more"),
+        ("evaluation.n=0", "evaluation.n is 0; allowed: 1 or more"),
+        ("train.steps=many", "train.steps is 'many'; allowed: a whole number"),
     ],
 )
 def test_invalid_recipes_are_refused(path: Path, override: str, message: str):

@@ -52,7 +52,10 @@ def evaluate(
     lengths: Annotated[bool, typer.Option("--lengths", help="Score the length head and what it saves.")] = False,
     samples: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Answer the prompts of a .jsonl file and count how answers end and repeat."),
+        typer.Option(
+            metavar="FILE",
+            help="Answer the prompts of a .jsonl file; count answers that equal its responses, end, and repeat.",
+        ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="With --samples: maximum tokens per answer.")] = None,
     judge: Annotated[
@@ -124,14 +127,14 @@ def _evaluate_samples(
     options: GenerateOptions,
 ) -> None:
     from sfumato.api import load
-    from sfumato.evaluation.samples import evaluate_samples, read_prompts
+    from sfumato.evaluation.samples import evaluate_samples, read_samples
 
-    prompts, reader = read_prompts(path), load(judge) if judge else None
+    samples, reader = read_samples(path), load(judge) if judge else None
     scores: list[dict[str, object]] = []
     for cap in caps:
         with progress(path.name if cap is None else f"{path.name}, {cap} steps", n) as tell:
             options["steps"] = cap
-            score = evaluate_samples(model, prompts, n=n, judge=reader, on_progress=tell, **options)
+            score = evaluate_samples(model, samples, n=n, judge=reader, on_progress=tell, **options)
         scores.append(dataclasses.asdict(score))
     if as_json:
         typer.echo(json.dumps(scores[0] if len(scores) == 1 else {"samples": scores}))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sfumato.cli.train import Directory, Overrides, RecipePath, Record, Resume, Watch, task_scores
+from sfumato.cli.train import Directory, Overrides, RecipePath, Record, Resume, Watch, evaluated, task_scores
 from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _describe(record: Record) -> str:
             f"{record['mean_steps']:.1f} steps",
             f"KL {record['kl']:.4f}",
         ]
-    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in task_scores(record).items()])
+    return " · ".join(parts + evaluated(record))
 
 
 def _summary(trainer: RLTrainer, checkpoint: Path) -> dict[str, object]:

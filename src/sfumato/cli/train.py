@@ -176,7 +176,7 @@ def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iter
         def say(record: Record) -> None:
             nonlocal shown_at
             last = record["step"] == num_steps
-            if last or task_scores(record) or time.monotonic() - shown_at >= LINE_EVERY_S:
+            if last or evaluated(record) or time.monotonic() - shown_at >= LINE_EVERY_S:
                 shown_at = time.monotonic()
                 typer.echo(f"{name}: step {record['step']}/{num_steps} · {describe(record)}", err=True)
 
@@ -198,7 +198,7 @@ def showing(name: str, trainer: Loop, describe: Callable[[Record], str]) -> Iter
 
         def advance(record: Record) -> None:
             bar.update(task, completed=record["step"], figures=describe(record))
-            if task_scores(record):
+            if evaluated(record):
                 bar.console.print(f"step {record['step']} · {describe(record)}", markup=False, style="dim")
 
         yield advance
@@ -216,7 +216,7 @@ def scalars(directory: Path, trainer: Loop) -> Iterator[Sink]:
     writer = SummaryWriter(str(directory), purge_step=trainer.progress.step + 1)
 
     def write(record: Record) -> None:
-        if record["step"] % SCALARS_EVERY and not task_scores(record):
+        if record["step"] % SCALARS_EVERY and not evaluated(record):
             return
         for key, value in record.items():
             if key != "step":
@@ -230,7 +230,16 @@ def scalars(directory: Path, trainer: Loop) -> Iterator[Sink]:
 
 def _describe(record: Record) -> str:
     parts = [f"loss {record['loss']:.4f}", f"{record['tokens_per_s']:,.0f} tokens/s"]
-    return " · ".join(parts + [f"{task} {score:.1%}" for task, score in task_scores(record).items()])
+    return " · ".join(parts + evaluated(record))
+
+
+def evaluated(record: Record) -> list[str]:
+    """What the step's evaluation found, in words; empty if it had none."""
+    shares = task_scores(record) | ({"exact": record["sample_exact"]} if "sample_exact" in record else {})
+    nats = {"held-out bound": "canvas_nelbo", "held-out loss": "response_nll", "judge": "sample_judge_nll"}
+    return [f"{name} {share:.1%}" for name, share in shares.items()] + [
+        f"{name} {record[key]:.3f} nats" for name, key in nats.items() if key in record
+    ]
 
 
 def task_scores(record: Record) -> dict[str, float]:

@@ -1,5 +1,5 @@
-"""Statistics of unchecked answers: whether they end, how they repeat, and a judge's likelihood. No single number
-suffices: repetitive text is likely, and noise is diverse.
+"""Answers to the prompts of a file: how many equal its responses, whether they end, how they repeat, and a judge's
+likelihood. Without responses no single number suffices: repetitive text is likely, and noise is diverse.
 """
 
 from __future__ import annotations
@@ -23,6 +23,14 @@ from sfumato.evaluation.tasks import ask
 _GRAM = 4
 
 
+@dataclass(frozen=True)
+class Sample:
+    """A conversation up to an answer, and the response that a file has for it."""
+
+    turns: Sequence[Mapping[str, object]]
+    response: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleScore:
     """One model's answers to the prompts of a file."""
@@ -30,6 +38,10 @@ class SampleScore:
     n: int
     """Answers."""
     seed: int
+    exact: float | None
+    """Share of answers that equal the response, spaces at the ends aside; None if the file has no responses."""
+    steps: float
+    """Mean denoising steps per answer."""
     ended: float
     """Share of answers that ended within the token limit."""
     tokens: float
@@ -49,44 +61,48 @@ class SampleScore:
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
 
-def read_prompts(path: Path) -> Sequence[Sequence[Mapping[str, object]]]:
-    """The conversations of a file, without answers.
+def read_samples(path: Path) -> Sequence[Sample]:
+    """The samples of a file.
 
-    Each line is `{"prompt": ...}` or `{"messages": [...]}`; an existing answer is dropped.
+    Each line is `{"prompt": ...}` or `{"messages": [...]}`. The response is that of the line, or its last message if
+    the assistant wrote it.
 
     Raises:
         ConfigError: if the file cannot be read, is empty, or has an invalid line.
     """
-    found = [_turns(value, where) for value, where in read_json_lines(path)]
+    found = [_sample(value, where) for value, where in read_json_lines(path)]
     if not found:
         raise ConfigError(f"{path} holds no prompts; allowed: lines with a prompt, or messages")
     return found
 
 
-def _turns(value: Any, where: str) -> list[Mapping[str, object]]:
+def _sample(value: Any, where: str) -> Sample:
     match value:
-        case {"prompt": str(prompt)} if prompt.strip():
-            return [{"role": "user", "content": prompt}]
-        case {"messages": [*turns, {"role": "assistant"}]} | {"messages": [*turns]} if turns and all(
+        case {"prompt": str(prompt)} if prompt.strip() and isinstance(value.get("response"), str | None):
+            return Sample([{"role": "user", "content": prompt}], value.get("response"))
+        case {"messages": [_, *_] as turns} if all(
             isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in turns
         ):
-            return turns
+            *before, last = turns
+            if before and last.get("role") == "assistant":
+                return Sample(before, last["content"])
+            return Sample(turns)
     raise ConfigError(f"{where} holds no prompt; allowed: a line with a prompt, or messages")
 
 
 def evaluate_samples(
     model: TextModel,
-    prompts: Sequence[Sequence[Mapping[str, object]]],
+    samples: Sequence[Sample],
     *,
     n: int = 100,
     judge: TextModel | None = None,
     on_progress: Callable[[int, int], None] | None = None,
     **options: Unpack[GenerateOptions],
 ) -> SampleScore:
-    """Answer prompts and compute the statistics.
+    """Answer the prompts of samples and compute the statistics.
 
     Args:
-        prompts: conversations; the first n, repeated if there are fewer.
+        samples: the first n, repeated if there are fewer.
         n: number of answers, 1 or more.
         on_progress: called with (answers done, total).
 
@@ -97,14 +113,19 @@ def evaluate_samples(
         raise RequestError(f"n is {n}; allowed: 1 or more")
     if judge is not None and not judge.spec.autoregressive:
         raise RequestError(f"the judge is {judge.name}; allowed: an autoregressive model")
-    asked = [prompts[i % len(prompts)] for i in range(n)]
-    results = ask(model, asked, on_progress, **options)
+    asked = [samples[i % len(samples)] for i in range(n)]
+    results = ask(model, [sample.turns for sample in asked], on_progress, **options)
+    graded = [
+        result.text.strip() == sample.response.strip()
+        for sample, result in zip(asked, results, strict=True)
+        if sample.response is not None
+    ]
     answers = [list(result.tokens) for result in results]
     pairs = Counter(pair for tokens in answers for pair in itertools.pairwise(tokens))
     repeated = [1.0 - distinct_share(tokens, _GRAM) for tokens in answers if len(tokens) > _GRAM]
     nll = None
     if judge is not None:
-        sums = [_judged(judge, prompt, result.text) for prompt, result in zip(asked, results, strict=True)]
+        sums = [_judged(judge, sample.turns, result.text) for sample, result in zip(asked, results, strict=True)]
         nll = _share(sum(total for total, _ in sums), sum(count for _, count in sums))
         if nll is not None and not math.isfinite(nll):
             raise RequestError(
@@ -113,6 +134,8 @@ def evaluate_samples(
     return SampleScore(
         n=n,
         seed=options.get("seed", 0),
+        exact=_share(sum(graded), len(graded)),
+        steps=sum(result.usage.denoising_steps for result in results) / n,
         ended=sum(result.finish_reason in ("stop", "steps") for result in results) / n,
         tokens=sum(map(len, answers)) / n,
         tokens_per_forward=sum(map(len, answers)) / max(1, sum(result.usage.forward_passes for result in results)),

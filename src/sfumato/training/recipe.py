@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,8 +68,7 @@ class AdaptConfig:
     """Settings of `DecoderConfig` to add; all new parts start at zero, so the model is unchanged at first."""
 
     def __post_init__(self) -> None:
-        if self.layers < 0:
-            raise ConfigError(f"adapt.layers is {self.layers}; allowed: 0 or more")
+        check_range(self, "layers", 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +83,8 @@ class LoRAConfig:
 
     def __post_init__(self) -> None:
         if self.rank < 1:
-            raise ConfigError(f"lora.rank is {self.rank}; allowed: 1 or more, or no [lora], which trains everything")
-        if not 0.0 < self.alpha < math.inf:
-            raise ConfigError(f"lora.alpha is {self.alpha}; allowed: more than 0")
+            raise ConfigError(f"rank is {self.rank}; allowed: 1 or more, or no [lora], which trains everything")
+        check_range(self, "alpha", 0, above=True)
 
 
 @dataclass(frozen=True, kw_only=True)
