@@ -84,3 +84,26 @@ def test_invalid_samplers_are_refused(
 def test_custom_sampler_checks_its_settings(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
     done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", module, "--set", "stride=0")
     assert "stride is 0; allowed: 1 or more" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("returned", "named"),
+    [
+        ("turn.count_R", "torch.int64 of shape (1,)"),
+        ("turn.statistics.entropy_RL", "torch.float32"),
+        ("None", "NoneType"),
+    ],
+)
+def test_what_accept_returns_is_checked(
+    sfumato: Callable[..., Any], checkpoint: Path, module: str, returned: str, named: str, tmp_path: Path
+) -> None:
+    name = f"wrong_{named[:5].lower().replace('.', '_')}{len(returned)}"
+    (tmp_path / f"{name}.py").write_text(
+        "from dataclasses import dataclass\nfrom sfumato import Sampler\n\n\n@dataclass(frozen=True, kw_only=True)\n"
+        f"class Wrong(Sampler):\n    name = 'wrong'\n\n    def accept(self, turn):\n        return {returned}\n"
+    )
+    done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", f"{name}:Wrong", "--canvas", "8")
+    assert done.exit_code == 1
+    told = " ".join(done.stderr.split())
+    assert f"accept of sampler 'wrong' returns {named}" in told
+    assert "allowed: torch.bool of shape (1, 8)" in told

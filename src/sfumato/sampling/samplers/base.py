@@ -185,8 +185,19 @@ class Sampler(ABC):
         """accepted_RL: bool, candidates whose sampled token is kept; at least one in every row with a candidate."""
 
     def decide(self, turn: Turn) -> Decision:
-        """Accept, and renoise the other candidates."""
+        """Accept, and renoise the other candidates.
+
+        Raises:
+            RequestError: if `accept` returns anything but a bool of the canvases' shape.
+        """
         accepted_RL = self.accept(turn)
+        found = (getattr(accepted_RL, "dtype", None), getattr(accepted_RL, "shape", None))
+        if found != (torch.bool, turn.candidates_RL.shape):
+            what = f"{found[0]} of shape {tuple(found[1])}" if found[1] is not None else type(accepted_RL).__name__
+            raise RequestError(
+                f"accept of sampler {self.name!r} returns {what}; allowed: torch.bool of shape "
+                f"{tuple(turn.candidates_RL.shape)}, rows and positions"
+            )
         next_RL = torch.where(accepted_RL, turn.statistics.sampled_RL, turn.noise_RL)
         return Decision(accepted_RL, torch.where(turn.candidates_RL, next_RL, turn.tokens_RL))
 
