@@ -30,7 +30,7 @@ from sfumato.checkpoints.families.family import stored_shape
 from sfumato.checkpoints.load import build, save_prepared
 from sfumato.checkpoints.prepared import Layout, Preparation, Shards
 from sfumato.checkpoints.tensors import INDEX, weight_files
-from sfumato.costs import measure_machine
+from sfumato.costs import in_integers, measure_machine, step_cost
 from sfumato.engine.engine import Engine
 from sfumato.kernels.cpu.backend import FloatMatrix
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
@@ -122,6 +122,7 @@ def write(directory: Path, num_layers: int) -> dict[str, Any]:
                 tensor = _random(name, empty, generator)
             panels = tensor if tensor.dtype is torch.int8 else torch.empty(0)
             shards.add({name: tensor})
+        shards.finish()
     files_gb = sum(path.stat().st_size for path in directory.iterdir()) / 1e9
     return {"files_gb": round(files_gb, 2), "seconds": round(time.perf_counter() - started, 1), **peaks.gigabytes()}
 
@@ -225,20 +226,25 @@ def run(directory: Path, *, cold: bool, repeats: int) -> dict[str, Any]:
         share = share_chosen(engine)
     model = bench_model.model.decoder
     read = bytes_of_step(model, share)
-    speed = measure_machine(1.0).bytes_per_s
+    machine, outline = in_integers(measure_machine(1.0)), build(directory)[0]
+    operations = step_cost(outline, CANVAS, PREFIX).operations
+    memory_s, products_s = read / machine.bytes_per_s, operations / machine.operations_per_s
     step_s, cpu_s = statistics.median(walls), statistics.median(busy)
     return {
         "threads": torch.get_num_threads(),
-        "parameters": build(directory)[0].num_parameters,
+        "parameters": outline.num_parameters,
         "load_s": round(loaded_s, 2),
         "prompt_and_first_step_s": round(first_s, 2),
         "step_s": round(step_s, 3),
         "step_cpu_s": round(cpu_s, 3),
         "experts_chosen": round(share, 3),
         "read_gb": round(read / 1e9, 2),
-        "memory_gb_per_s": round(speed / 1e9, 1),
-        "share_of_memory_limit": round(read / speed / step_s, 3),
-        "share_by_cpu_time": round(read / speed / cpu_s * torch.get_num_threads(), 3),
+        "memory_gb_per_s": round(machine.bytes_per_s / 1e9, 1),
+        "operations_g": round(operations / 1e9, 1),
+        "integer_operations_g_per_s": round(machine.operations_per_s / 1e9, 1),
+        "share_of_memory_limit": round(memory_s / step_s, 3),
+        "share_of_limit": round(max(memory_s, products_s) / step_s, 3),
+        "share_by_cpu_time": round(max(memory_s, products_s) / cpu_s * torch.get_num_threads(), 3),
         "peaks_gb": peaks.gigabytes(),
     }
 
