@@ -152,7 +152,7 @@ train-tiny: .venv/.ready
 	cp runs/tiny-plain/checkpoint/* src/sfumato/assets/tiny/
 	cp runs/tiny-twin-rest/checkpoint/* src/sfumato/assets/tiny-twin/
 
-# 1.4 GB of packages and corpora, then 75 minutes on one core (the embedded model has had four hours, in three runs; see its card);
+# 1.4 GB of packages and corpora, then an hour on one core (the embedded model has had more, in several runs; see its card);
 # the quantized result becomes the embedded model.
 train-mend: .venv/.ready
 	$(BIN)/python recipes/mend_data.py runs/code
@@ -160,7 +160,8 @@ train-mend: .venv/.ready
 	rm -rf runs/mend/embedded && $(BIN)/sfumato convert runs/mend/checkpoint runs/mend/embedded --bits 8
 	cp runs/mend/embedded/*.json runs/mend/embedded/model.safetensors src/sfumato/assets/mend/
 
-# A day on one core (the embedded model has had six hours); the quantized result becomes the embedded model.
+# About twenty hours on one core (the embedded model has had more; see its card); the quantized result becomes the embedded
+# model.
 train-ui: .venv/.ready
 	$(BIN)/sfumato train recipes/ui.toml $(call resumed,ui)
 	rm -rf runs/ui/embedded && $(BIN)/sfumato convert runs/ui/checkpoint runs/ui/embedded --bits 8
@@ -171,7 +172,7 @@ tab-models: .venv/.ready-dev
 	for name in tiny ui; do $(BIN)/sfumato export $$name build/export/$$name && \
 	  cp build/export/$$name/model.onnx build/export/$$name/export.json src/sfumato/assets/$$name/ || exit; done
 
-# The first two layers of SmolLM2 through the whole chain, and all layers for half an hour.
+# The first two layers of SmolLM2 through the whole chain, and all layers for an hour.
 adapt-slice: .venv/.ready-dev
 	$(BIN)/sfumato adapt recipes/smol-slice.toml $(call resumed,smol-slice)
 	$(BIN)/sfumato distil recipes/smol-slice-distil.toml $(call resumed,smol-slice-distil)
