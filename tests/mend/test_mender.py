@@ -8,20 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from scripted import scripted_mender
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.mend.evidence import Evidence, find_targets, gather
 from sfumato.mend.files import find_sources, read_source, why_not
 from sfumato.mend.mender import Mended, Mender
-from sfumato.mend.proposals import Gap, ProposalConfig, Proposer
 from sfumato.mend.sandbox import Outcome, Sandbox
 from sfumato.mend.search import SearchConfig
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.models.layers import LexemeConfig
 from sfumato.text.lexemes import lex
-from sfumato.text.patches import Patch
 
 SIZES = dict(
     vocab_size=227,
@@ -295,25 +291,6 @@ def test_unmended_files_have_a_reason(mender: Mender, source: str, message: str)
 @pytest.mark.parametrize("source", ["type A = int\n", "def f[T](x: T): pass\n", "class A[T]: pass\n", 'f"{a["b"]}"\n'])
 def test_code_for_a_newer_python_is_left_alone(mender: Mender, source: str) -> None:
     assert "may need Python 3.12 or newer; this is Python 3.11" in mender.mend(source).reason
-
-
-def test_a_model_proposes_edits_of_a_text() -> None:
-    config = DecoderConfig(**SIZES, lexemes=LexemeConfig(num_spellings=64, num_words=64, size=8), length_buckets=(1, 2))
-    torch.manual_seed(0)
-    reading = Proposer(Decoder(config), ProposalConfig(substitutions=10_000)).read(
-        [lexeme.text for lexeme in lex("a = b + 1\n")]
-    )
-    scores = [one.score for one in reading.proposals]
-    assert scores == sorted(scores, reverse=True)
-    edits = [one.edit for one in reading.proposals]
-    assert Patch(4, 5, ("-",)) in edits
-    gap = next(edit for edit in edits if isinstance(edit, Gap) and edit.size == 2)
-    fillings = reading.fill(gap)
-    assert len(fillings) > 1
-    assert all(score < 0.0 for score, _ in fillings)
-    assert {(edit.start, edit.end, len(edit.texts)) for _, edit in fillings if isinstance(edit, Patch)} == {
-        (gap.position, gap.position, 2)
-    }
 
 
 def test_tracer_needs_no_project_imports(tmp_path: Path) -> None:
