@@ -104,9 +104,10 @@ def build_shape(shape: str) -> tuple[Model, GenerationSpec]:
     Raises:
         ConfigError: if there is no such shape, or transformers writes its config.
     """
-    if shape not in _SMALL | _LARGE:
-        raise ConfigError(unknown("shape", shape, _SMALL | _LARGE))
-    build, spec = (_SMALL | _LARGE)[shape]
+    known = _SMALL | _LARGE
+    if shape not in known:
+        raise ConfigError(unknown("shape", shape, known))
+    build, spec = known[shape]
     with torch.device("meta"):
         return build({}), spec
 
