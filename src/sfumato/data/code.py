@@ -221,7 +221,7 @@ class CorpusWriter:
             raise ConfigError(f"none of the packages' files was kept: {self.counts}")
         texts = list(self._ids)
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "stream": np.concatenate(self._streams).view(np.int32),
             "files": np.array(self._files, np.int64),
             "functions": np.array(self._functions, np.int64).reshape(-1, 2),
