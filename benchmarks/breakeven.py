@@ -60,6 +60,7 @@ def break_even(
         peer: name and seconds per token of llama.cpp, if measured.
         repeats: timed canvases per length, of 14 steps each, and as many runs of 14 tokens.
     """
+    name, peer_s = peer or (None, None)
     for length in lengths:
         pairs = [(_step_seconds(canvas, length, prefix), _step_seconds(single, 1, prefix)) for _ in range(repeats)]
         step_s, token_s = (statistics.median(column) for column in zip(*pairs, strict=True))
@@ -69,9 +70,9 @@ def break_even(
             step_s=step_s,
             ours_s=token_s,
             against_ours=step_s / token_s,
-            peer_s=None if peer is None else peer[1],
-            peer=None if peer is None else peer[0],
-            against_peer=None if peer is None else step_s / peer[1],
+            peer_s=peer_s,
+            peer=name,
+            against_peer=None if peer_s is None else step_s / peer_s,
         )
 
 

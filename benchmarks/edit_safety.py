@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 import sfumato.api
 from sfumato.cli.app import app
 from sfumato.data.tasks import find_task, items
+from sfumato.text.patches import line_span, line_starts
 
 TESTED = ("click", "requests", "urllib3", "werkzeug", "pygments")
 CALIBRATED = ("rich", "jinja2", "networkx", "httpx2", "packaging")
@@ -97,10 +98,8 @@ def edit_tasks(model: str, mode: str, count: int, seed: int, **settings: float) 
     text_model, task = sfumato.api.load(model, threads=1), find_task("bugfix")
     for item in items(task, "test", seed, count):
         code = item.response if mode == "nothing wrong" else item.prompt.partition("\n")[2]
-        lines = code.splitlines(keepends=True)
-        start = sum(map(len, lines[: item.meta["line"]]))
-        end = start + len(lines[item.meta["line"]].rstrip("\n"))
-        spans = [(start, end)] if mode == "line named" else None
+        number = item.meta["line"] + 1
+        spans = [line_span(line_starts(code), code, number, number)] if mode == "line named" else None
         result = text_model.edit(code, spans=spans, instruction=INSTRUCTION, **settings)
         right = "right" if task.check(item, result.text) else "wrong"
         yield "unchanged" if result.text == code else right, result.certainty
@@ -113,9 +112,8 @@ def calibrate(model: str, functions: list[Planted], count: int, seed: int) -> No
         known = list(edit_tasks(model, mode, count, seed + 1, min_certainty=-math.inf))
         foreign: list[float] = []
         for one in functions:
-            lines = one.buggy.splitlines(keepends=True)
-            start = sum(map(len, lines[: one.line - 1]))
-            spans = [(start, start + len(lines[one.line - 1].rstrip("\n")))] if mode == "line named" else None
+            span = line_span(line_starts(one.buggy), one.buggy, one.line, one.line)
+            spans = [span] if mode == "line named" else None
             try:
                 result = text_model.edit(one.buggy, spans=spans, instruction=INSTRUCTION, min_certainty=-math.inf)
             except sfumato.RequestError:

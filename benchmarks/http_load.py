@@ -61,8 +61,7 @@ class Server:
     @property
     def memory_mb(self) -> float:
         """Resident memory."""
-        pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+        return resident_mb(str(self._process.pid))
 
     def get(self, path: str) -> str:
         """The body of a GET."""
@@ -80,6 +79,12 @@ class Server:
         found: str = self._pipe.recv()
         self._process.join()
         return found
+
+
+def resident_mb(process: str = "self") -> float:
+    """Resident memory of a process, by its id."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _serve(

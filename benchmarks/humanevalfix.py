@@ -117,19 +117,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    if options.model is not None:
-        proposer = load_mender(options.model).proposer
+    proposer = None if options.model is None else load_mender(options.model).proposer
     results = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number, item in enumerate(items(options.items)):
             if options.n and number >= options.n:
                 break
-            reader = (
-                proposer
-                if options.model
-                else RandomProposer(options.seed + number, operators_first=options.operators_first)
-            )
+            reader = proposer or RandomProposer(options.seed + number, operators_first=options.operators_first)
             search = Search(
                 reader,
                 lambda target, source, item=item: passes(item, source, "visible", folder),
@@ -144,8 +139,8 @@ def main() -> None:
                 "runs": search.num_runs,
                 "reads": search.num_reads,
                 "fixed": False,
+                "seconds": round(time.monotonic() - started, 2),
             }
-            result["seconds"] = round(time.monotonic() - started, 2)
             if repair is not None:
                 result |= {
                     "passed": True,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from sfumato.evaluation.statistics import DRAWS
+from sfumato.evaluation.statistics import bootstrap
 
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
@@ -20,9 +20,8 @@ def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def spearman_interval(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
     """95% bootstrap interval of the rank correlation, resampling pairs."""
-    random, pairs = Random("spearman 0"), list(zip(xs, ys, strict=True))
-    found = sorted(spearman(*zip(*random.choices(pairs, k=len(pairs)), strict=True)) for _ in range(DRAWS))
-    return found[round(0.025 * (DRAWS - 1))], found[round(0.975 * (DRAWS - 1))]
+    pairs = list(zip(xs, ys, strict=True))
+    return bootstrap(lambda drawn: spearman(*zip(*drawn, strict=True)), pairs, Random("spearman 0"))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

@@ -161,15 +161,9 @@ def file_bytes(source: str, rng: random.Random) -> bytes:
     """A source as a file: with comments and odd spaces around it, varying line ends, indents and byte order mark."""
     before = rng.choice(["", "# -*- coding: utf-8 -*-\n", "x = 1   \n\n\n", '"""Grüße.\t"""\n\f\n'])
     after = rng.choice(["", "\n\n# end   ", "\ny = [\n\t1,\n]  # x\n", "\n\n\n"])
-    text = (
-        before
-        + (
-            re.sub("^ +", lambda found: "\t" * (len(found[0]) // 4), source, flags=re.MULTILINE)
-            if rng.random() < 0.2
-            else source
-        )
-        + after
-    )
+    if rng.random() < 0.2:
+        source = re.sub("^ +", lambda found: "\t" * (len(found[0]) // 4), source, flags=re.MULTILINE)
+    text = before + source + after
     if rng.random() < 0.3:
         text = text.replace("\n", "\r\n")
     return (BOM_UTF8 if rng.random() < 0.2 else b"") + text.encode()

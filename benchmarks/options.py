@@ -15,6 +15,8 @@ from sfumato.cli.output import print_table, progress
 from sfumato.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from benchmarks.model import BenchModel
 
 # Maximum lines of a plot with the legend inside.
@@ -133,6 +135,22 @@ def ms(field: str, digits: int = 0) -> Callable[[Row], str]:
     return lambda row: f"{row[field] * 1000:.{digits}f} ms"
 
 
+def make_figure(size: tuple[float, float]) -> Figure:
+    """An empty figure.
+
+    Args:
+        size: width and height in inches.
+
+    Raises:
+        ConfigError: if matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigError("plots need matplotlib, which is not installed: pip install 'sfumato[bench]'") from None
+    return Figure(figsize=size, layout="constrained")
+
+
 def draw(
     path: Path | None,
     rows: Sequence[Row],
@@ -152,11 +170,7 @@ def draw(
     """
     if path is None:
         return
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ConfigError("plots need matplotlib, which is not installed: pip install 'sfumato[bench]'") from None
-    figure = Figure(figsize=(7, 4.2), layout="constrained")
+    figure = make_figure((7, 4.2))
     axes = figure.subplots()
     lines: dict[str, list[Row]] = {}
     for row in rows:

@@ -77,15 +77,11 @@ def torch_step(step: StepGraph, given: dict[str, torch.Tensor], *, compiled: boo
     return run
 
 
-def engine_step(name: str, quantize: str | None, shape: tuple[int, int]) -> Step:
-    bench_model = BenchModel.load(name, quantize=quantize)
-    return bench_model.stepping(*shape, MAX_STEPS).step
-
-
 def make_step(system: str, name: str, shape: tuple[int, int], threads: int, folder: Path) -> Step:
     """The step of one of `SYSTEMS`."""
     if system.startswith("sfumato"):
-        return engine_step(name, "w8a8" if system.endswith("w8a8") else None, shape)
+        bench_model = BenchModel.load(name, quantize="w8a8" if system.endswith("w8a8") else None)
+        return bench_model.stepping(*shape, MAX_STEPS).step
     checkpoint = random_checkpoint(name) if name in SHAPES else load_checkpoint(find_model(name))
     step = StepGraph(check_exportable(name, checkpoint)).eval()
     given = step.example(shape[1], shape[0] + 1)

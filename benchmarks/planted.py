@@ -84,7 +84,7 @@ def _with_bug(name: str, path: Path, node: ast.FunctionDef, random: Random) -> P
         changed = list(body)
         changed[number] = (body[number][:start] + new + body[number][end:]).rstrip()
         right, buggy = (textwrap.dedent("\n".join(each)) + "\n" for each in (body, changed))
-        if parses(right) and parses(buggy) and ast.dump(ast.parse(right)) != ast.dump(ast.parse(buggy)):
+        if parses(right) and parses(buggy) and not same_program(right, buggy):
             whole = list(lines)
             whole[node.lineno - 1 : node.end_lineno] = changed
             return Planted(

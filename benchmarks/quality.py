@@ -144,11 +144,8 @@ def _predict(model: TextModel, tokens_N: Tensor) -> tuple[float, Tensor]:
     """Mean cross-entropy of all tokens but the first, and the most probable token at each position."""
     total, best = 0.0, []
     for start in range(0, len(tokens_N) - 1, _WINDOW):
-        window_1Q = tokens_N[start : start + _WINDOW].unsqueeze(0)
-        targets_Q = tokens_N[start + 1 : start + 1 + _WINDOW]
-        positions_1Q = torch.arange(window_1Q.shape[1]).unsqueeze(0)
-        hidden_1QD = model.decoder(window_1Q, positions_1Q, AttentionSpec(causal=True))
-        logits_QV = model.decoder.logits(hidden_1QD)[0, : len(targets_Q)]
-        total += float(functional.cross_entropy(logits_QV, targets_Q, reduction="sum"))
-        best.append(logits_QV.argmax(-1))
+        window_N = tokens_N[start : start + _WINDOW + 1]
+        log_probs_NV = _log_probs(model, window_N.tolist(), 1)
+        total += float(functional.nll_loss(log_probs_NV, window_N[1:], reduction="sum"))
+        best.append(log_probs_NV.argmax(-1))
     return total / (len(tokens_N) - 1), torch.cat(best)

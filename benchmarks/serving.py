@@ -58,23 +58,21 @@ def streams(requests: int) -> Streams:
 
     with tempfile.TemporaryDirectory() as directory:
         server = Server(Path(directory))
-        asyncio.run(_workers(server, 8, requests, compare))
+        asyncio.run(_work(server, requests, compare))
         if problem := server.stop():
             wrong.append(problem)
     return Streams(requests=requests, kinds=dict(kinds), resumed=resumed, wrong=wrong)
 
 
-async def _workers(
-    server: Server, num_clients: int, requests: int, act: Callable[[Client, random.Random, int], Awaitable[None]]
-) -> None:
-    """Call `act` for each request, by several clients at once."""
+async def _work(server: Server, requests: int, act: Callable[[Client, random.Random, int], Awaitable[None]]) -> None:
+    """Call `act` for each request, by eight clients at once."""
     client, numbers = Client(server.port), iter(range(requests))
 
     async def work() -> None:
         for i in numbers:
             await act(client, random.Random(i), i)
 
-    await asyncio.gather(*(work() for _ in range(num_clients)))
+    await asyncio.gather(*(work() for _ in range(8)))
 
 
 def random_body(draw: random.Random, kind: str, seed: int) -> tuple[str, _Json]:

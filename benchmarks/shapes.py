@@ -69,12 +69,6 @@ def _drawn(
     return Checkpoint(model.to(device).eval(), spec, {})
 
 
-def _six_layers(changes: dict[str, Any]) -> Checkpoint:
-    with tempfile.TemporaryDirectory() as name:
-        write_gemma(Path(name), **changes)
-        return load_checkpoint(Path(name))
-
-
 def _decoder(sizes: str, spec: GenerationSpec, **marks: bool) -> tuple[Build, GenerationSpec]:
     config = from_table(DecoderConfig, SIZES[sizes] | marks)
     return lambda changes: Decoder(dataclasses.replace(config, **changes)), spec
@@ -110,9 +104,10 @@ def build_shape(shape: str) -> tuple[Model, GenerationSpec]:
     Raises:
         ConfigError: if there is no such shape, or transformers writes its config.
     """
-    if shape not in _SMALL | _LARGE:
-        raise ConfigError(unknown("shape", shape, _SMALL | _LARGE))
-    build, spec = (_SMALL | _LARGE)[shape]
+    known = _SMALL | _LARGE
+    if shape not in known:
+        raise ConfigError(unknown("shape", shape, known))
+    build, spec = known[shape]
     with torch.device("meta"):
         return build({}), spec
 
@@ -145,7 +140,9 @@ def random_checkpoint(
         decoder.initialize(0)
         checkpoint = Checkpoint(decoder.to(device, dtype).eval(), spec, {})
     elif shape == _SIX_LAYERS:
-        checkpoint = _six_layers(changes)
+        with tempfile.TemporaryDirectory() as name:
+            write_gemma(Path(name), **changes)
+            checkpoint = load_checkpoint(Path(name))
         checkpoint.model.to(device, dtype)
     else:
         raise ConfigError(unknown("shape", shape, SHAPES))

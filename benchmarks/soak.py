@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
+from benchmarks.http_load import resident_mb
 from benchmarks.integrity import check_engine
 from benchmarks.model import BenchModel
 from sfumato.engine.engine import Engine, EngineConfig
@@ -68,7 +67,7 @@ def soak(bench_model: BenchModel, *, minutes: float, report_every_s: float = 60.
             reasons=dict(reasons),
             refused=refused,
             steps=steps,
-            memory_mb=_resident_mb(),
+            memory_mb=resident_mb(),
             pages_kept=engine.cache.num_idle,
         )
 
@@ -123,8 +122,3 @@ def _submit(bench_model: BenchModel, engine: Engine, random_: random.Random) -> 
         temperature=random_.choice([0.0, 0.7, 1.0]),
     )
     return engine.submit(request, drafts=random_.random() < 0.2), request.n
-
-
-def _resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

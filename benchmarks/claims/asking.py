@@ -11,7 +11,7 @@ from sfumato.data.tasks import Item, Task, find_task, items
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
 from sfumato.evaluation.statistics import bootstrap_interval
-from sfumato.evaluation.tasks import ask
+from sfumato.evaluation.tasks import ask, check_answers
 
 
 class Asked:
@@ -31,7 +31,7 @@ class Asked:
         found = items(self.task, "test", 0, n) if asked is None else list(asked)
         self.items = [found[i % len(found)] for i in range(n or len(found))]
         self.results: list[Result] = ask(model, [item.prompt for item in self.items], **{"draft_steps": 0} | options)
-        self.right = [self.task.check(item, result.text) for item, result in zip(self.items, self.results, strict=True)]
+        self.right = check_answers(self.task, self.items, self.results)
 
     @property
     def score(self) -> float:

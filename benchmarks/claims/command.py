@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.options import Row, set_threads
+from benchmarks.options import Row, make_figure, set_threads
 from sfumato.cli.output import progress
 from sfumato.errors import ConfigError, unknown
 from sfumato.storage import write_atomically
@@ -49,11 +49,7 @@ def claims(
     else:
         set_threads(threads)
         rows = _measure(name, claim.measure(n), path)
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ConfigError("plots need matplotlib, which is not installed: pip install 'sfumato[bench]'") from None
-    figure = Figure(figsize=claim.SIZE, layout="constrained")
+    figure = make_figure(claim.SIZE)
     claim.plot(rows, figure)
     figure.savefig(path.with_suffix(".png"), dpi=100)
     typer.echo(f"drawn: {path.with_suffix('.png')}", err=True)

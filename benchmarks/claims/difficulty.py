@@ -25,17 +25,13 @@ def _lines(item: Item) -> int:
     return item.response.count("\n") + 1
 
 
-def _keys(item: Item) -> int:
-    return len(item.meta["record"])
-
-
 MEASURES: dict[str, tuple[str, str, Callable[[Item], int]]] = {
     "arithmetic": ("tiny", "operations", lambda item: len(item.meta["moves"])),
     "terms": ("tiny", "operations", lambda item: len(item.meta["moves"])),
     "plain": ("tiny", "digits", lambda item: sum(map(str.isdigit, item.prompt))),
     "sums": ("tiny", "sums", _lines),
     "sudoku4": ("tiny", "empty cells", lambda item: item.meta["num_blanks"]),
-    "json": ("tiny", "values", _keys),
+    "json": ("tiny", "values", lambda item: len(item.meta["record"])),
     "bugfix": ("tiny", "lines", _lines),
     "ui_edit": ("ui", "lines of the screen", lambda item: item.prompt.count("\n")),
 }

@@ -17,7 +17,7 @@ from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
-from sfumato.evaluation.statistics import DRAWS, share_interval
+from sfumato.evaluation.statistics import bootstrap, share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,10 +62,8 @@ def _fit(steps_by_size: dict[int, list[int]]) -> Row:
         means = [math.log(statistics.fmean(steps)) for steps in zip(*items, strict=True)]
         return float(2.0 ** statistics.linear_regression(sizes, means).slope)
 
-    random = Random("sizes 0")
-    drawn = sorted(factor(random.choices(columns, k=len(columns))) for _ in range(DRAWS))
-    interval = [drawn[round(share * (DRAWS - 1))] for share in (0.025, 0.975)]
-    return {"steps_a_doubling": factor(columns), "steps_a_doubling_95": interval}
+    interval = bootstrap(factor, columns, Random("sizes 0"))
+    return {"steps_a_doubling": factor(columns), "steps_a_doubling_95": list(interval)}
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:

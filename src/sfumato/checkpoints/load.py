@@ -7,7 +7,7 @@ and no code that comes with a checkpoint is ever run.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -410,28 +410,22 @@ def read_weights(
             if not remaining[part.name]:
                 yield part.name, weights.pop(part.name)
     if broken:
-        raise CheckpointError(f"{source.where} does not hold this model: {_listing('not finite', broken)[0]}")
+        raise CheckpointError(f"{source.where} does not hold this model: {_listing('not finite', broken)}")
 
 
 def _misfits(
     found: Mapping[str, tuple[int, ...]], expected: Mapping[str, tuple[int, ...]], unexpected: Iterable[str]
 ) -> list[str]:
-    """Shape mismatches and unexpected tensors."""
-    misshapen = (
+    """What is missing, unexpected or misshapen, each as one text."""
+    misshapen = [
         f"{name} {list(found[name])}, not {list(expected[name])}"
         for name in expected.keys() & found.keys()
         if tuple(found[name]) != expected[name]
-    )
-    return [
-        *_listing("missing", expected.keys() - found.keys()),
-        *_listing("unexpected", unexpected),
-        *_listing("misshapen", misshapen),
     ]
+    problems = {"missing": expected.keys() - found.keys(), "unexpected": list(unexpected), "misshapen": misshapen}
+    return [_listing(kind, names) for kind, names in problems.items() if names]
 
 
-def _listing(kind: str, names: Iterable[str]) -> list[str]:
-    shown = sorted(names)
-    if not shown:
-        return []
-    more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-    return [f"{kind}: {', '.join(shown[:8])}{more}"]
+def _listing(kind: str, names: Collection[str]) -> str:
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f"{kind}: {', '.join(sorted(names)[:8])}{more}"

@@ -131,8 +131,7 @@ class StepGraph(nn.Module):
         """
         attention = _Cached(cache, causal)
         positions_1Q = torch.arange(tokens.shape[0])[None] + cache.shape[3]
-        marks = (None if mark is None else mark[None].float() for mark in (canvas, given))
-        canvas_1Q, given_1Q = marks
+        canvas_1Q, given_1Q = (None if mark is None else mark[None].float() for mark in (canvas, given))
         hidden_1QD = self.model(
             tokens[None],
             positions_1Q,

@@ -230,6 +230,11 @@ def prepare(
         model: on the meta device; spent.
         weights: quantized where they should be, in any order.
     """
+
+    def add(path: str, module: nn.Module) -> None:
+        held = {f"{path}.{key}": one for key, one in _held(module).items()}
+        shards.add({key: one for key, one in held.items() if key in layout.expected})
+
     needed = {name for name, one in model.named_parameters() if one is model.embedding_VD or one is model.head_VD}
     products = {name: product for product in _products(layout) for name in product.missing}
     for name, weight in weights:
@@ -252,15 +257,13 @@ def prepare(
         else:
             IntegerProduct(cast(list[QuantizedLinear], modules), digits=layout.preparation.quantization.digits)
         for path, module in zip(product.paths, modules, strict=True):
-            held = {f"{path}.{key}": one for key, one in _held(module).items()}
-            shards.add({key: one for key, one in held.items() if key in layout.expected})
+            add(path, module)
             parent, _, child = path.rpartition(".")
             model.get_submodule(parent)._modules[child] = None
     make_tables(model)
     for path in ("head_table", "embedding_table"):
-        table = getattr(model, path)
-        held = {} if table is None else {f"{path}.{key}": one for key, one in _held(table).items()}
-        shards.add({key: one for key, one in held.items() if key in layout.expected})
+        if (table := getattr(model, path)) is not None:
+            add(path, table)
 
 
 @dataclass

@@ -126,19 +126,19 @@ class SafetensorsSource:
                         yield remaining.pop(), tensor
 
 
-def weight_files(directory: Path) -> dict[Path, set[str] | None]:
+def weight_files(directory: Path) -> Mapping[Path, set[str] | None]:
     """The files to read, each with its tensors according to the index."""
-    if (directory / WEIGHTS).is_file() or not (directory / INDEX).is_file():
-        if not (directory / WEIGHTS).is_file():
-            pickles = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
-            if pickles:
-                raise CheckpointError(
-                    f"{directory} holds {pickles[0]}, a pickle, which can run code when it is read; "
-                    "allowed: safetensors only; convert the file first"
-                )
-            raise CheckpointError(f"cannot read {directory / WEIGHTS}: no such file")
+    if (directory / WEIGHTS).is_file():
         return {directory / WEIGHTS: None}
-    named: dict[Path, set[str] | None] = {}
+    if not (directory / INDEX).is_file():
+        pickles = sorted(path.name for pattern in _PICKLES for path in directory.glob(pattern))
+        if pickles:
+            raise CheckpointError(
+                f"{directory} holds {pickles[0]}, a pickle, which can run code when it is read; "
+                "allowed: safetensors only; convert the file first"
+            )
+        raise CheckpointError(f"cannot read {directory / WEIGHTS}: no such file")
+    named: dict[Path, set[str]] = {}
     index = read_json(directory / INDEX).get("weight_map")
     if not isinstance(index, dict) or not index:
         raise CheckpointError(f"{directory / INDEX} has no weight_map")
@@ -146,9 +146,7 @@ def weight_files(directory: Path) -> dict[Path, set[str] | None]:
         path = directory / str(file)
         if path.parent != directory:
             raise CheckpointError(f"{directory / INDEX} names {file!r}; allowed: files beside it")
-        tensors = named.setdefault(path, set())
-        assert tensors is not None
-        tensors.add(name)
+        named.setdefault(path, set()).add(name)
     missing = [path.name for path in named if not path.is_file()]
     if missing:
         raise CheckpointError(f"{directory} lacks {len(missing)} of {len(named)} shards: {', '.join(missing[:8])}")

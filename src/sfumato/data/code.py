@@ -18,11 +18,12 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from email.parser import HeaderParser
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-import torch
-from safetensors.torch import load_file, save
+from safetensors.numpy import save
+from safetensors.torch import load_file
 
 from sfumato.errors import ConfigError
 from sfumato.storage import write_atomically
@@ -181,19 +182,14 @@ class CorpusWriter:
             body = relative(texts[begin:end])
             if self._is_excluded(body):
                 self.counts["excluded"] += 1
-                dropped[begin:end] = True
-                continue
-            key = hashlib.sha256("\0".join(body).encode("utf-8", "surrogatepass")).digest()[:10]
-            if key in self._seen:
+            elif not self._is_new(body):
                 self.counts["doubles"] += 1
-                dropped[begin:end] = True
+            else:
+                functions.append((begin, end))
                 continue
-            self._seen.add(key)
-            functions.append((begin, end))
-        whole = hashlib.sha256("\0".join(["file", *texts]).encode("utf-8", "surrogatepass")).digest()[:10]
-        if whole in self._seen:
+            dropped[begin:end] = True
+        if not self._is_new(["file", *texts]):
             return
-        self._seen.add(whole)
         kept = np.cumsum(~dropped) - ~dropped
         base = self._num_lexemes
         ids = self._ids
@@ -208,6 +204,13 @@ class CorpusWriter:
         self._files.append(self._num_lexemes)
         self.counts["files"] += 1
 
+    def _is_new(self, lexemes: list[str]) -> bool:
+        """Whether no text of these lexemes was seen before; it counts as seen now."""
+        key = hashlib.sha256("\0".join(lexemes).encode("utf-8", "surrogatepass")).digest()[:10]
+        is_new = key not in self._seen
+        self._seen.add(key)
+        return is_new
+
     def write(self, directory: Path, card: dict[str, object]) -> None:
         """Write the corpus and its card atomically.
 
@@ -218,16 +221,14 @@ class CorpusWriter:
             raise ConfigError(f"none of the packages' files was kept: {self.counts}")
         texts = list(self._ids)
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
-        stream = np.concatenate(self._streams)
-        tensors = {
-            "stream": torch.from_numpy(stream.view(np.int32)),
-            "files": torch.tensor(self._files, dtype=torch.int64),
-            "functions": torch.tensor(self._functions, dtype=torch.int64).view(-1, 2),
-            "lexeme_bytes": torch.frombuffer(bytearray(b"".join(encoded)), dtype=torch.uint8),
-            "lexeme_ends": torch.from_numpy(ends),
+        arrays: dict[str, np.ndarray] = {
+            "stream": np.concatenate(self._streams).view(np.int32),
+            "files": np.array(self._files, np.int64),
+            "functions": np.array(self._functions, np.int64).reshape(-1, 2),
+            "lexeme_bytes": np.frombuffer(b"".join(encoded), np.uint8),
+            "lexeme_ends": np.cumsum([len(one) for one in encoded], dtype=np.int64),
         }
-        write_atomically(directory / CORPUS, save(tensors))
+        write_atomically(directory / CORPUS, save(arrays))
         sizes = {
             "lexemes": self._num_lexemes,
             "spellings": len(texts),
@@ -248,31 +249,31 @@ class Corpus:
         path = directory / CORPUS
         if not path.exists():
             raise ConfigError(f"there is no {CORPUS} in {directory}; write it with recipes/mend_data.py")
-        tensors = load_file(path)
-        self._stream_N = tensors["stream"].numpy().view(np.uint32)
-        self._files_F = tensors["files"].numpy()
-        self.functions_M2 = tensors["functions"].numpy()
+        # Torch maps the file, which numpy's `load_file` would copy.
+        arrays = {name: tensor.numpy() for name, tensor in load_file(path).items()}
+        self._stream_N = arrays["stream"].view(np.uint32)
+        self._files_F = arrays["files"]
+        self.functions_M2 = arrays["functions"]
         """Start and end of each function in the stream of all files."""
-        blob, ends = tensors["lexeme_bytes"].numpy().tobytes(), tensors["lexeme_ends"].numpy()
-        starts = np.concatenate(([0], ends[:-1]))
-        self._texts = [
-            blob[start:end].decode("utf-8", "surrogatepass")
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        blob, ends = arrays["lexeme_bytes"].tobytes(), arrays["lexeme_ends"].tolist()
+        self._texts = [blob[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise([0, *ends])]
 
     def __len__(self) -> int:
         return len(self._stream_N)
 
     def window(self, start: int, end: int) -> list[str]:
         """Lexemes of a range of the stream, indented from level 0."""
-        return relative([self._texts[index] for index in self._stream_N[start:end].tolist()])
+        return relative(self._lexemes(start, end))
+
+    def _lexemes(self, start: int, end: int) -> list[str]:
+        return [self._texts[index] for index in self._stream_N[start:end].tolist()]
 
     def lines_from(self, position: int, length: int) -> list[str]:
         """Whole lines from the first that starts at or after a position, up to a number of lexemes of one file; may be
         empty."""
         last = int(self._files_F[bisect.bisect_right(self._files_F, position)])
         stop = min(last, position + 2 * length)
-        texts = [self._texts[index] for index in self._stream_N[position:stop].tolist()]
+        texts = self._lexemes(position, stop)
         bounds = [index for index, text in enumerate(texts) if is_level(text)]
         if stop == last:
             bounds.append(len(texts))

@@ -165,25 +165,21 @@ class _Draft:
         for index, text in enumerate(self.clean):
             if index in self.missing:
                 run += 1
-                following = index + 1
-                if following in self.missing:
+                if index + 1 in self.missing:
                     continue
-                first, run = following - run, 0
                 if rng.random() >= config.opened:
-                    gap = following - first
-                    continue
-                for target in self.clean[first:following]:
-                    cells.append(Cell(self._slot(), target, 0))
-                cells += [Cell(self._slot(), BLANK, 0) for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))]
+                    gap = run
+                else:
+                    cells += [Cell(self._slot(), target, 0) for target in self.clean[index + 1 - run : index + 1]]
+                    cells += [Cell(self._slot(), BLANK, 0) for _ in range(rng.choice((0, 0, 0, 1, 1, 2)))]
+                run = 0
                 continue
             if index in ignored:
                 gap = -1
                 continue
-            if index == spare:
-                cells += [Cell(MASK, BLANK, gap if not number else 0) for number in range(rng.randint(1, 3))]
-                gap = 0
-            for added in self.added.get(index, ()):
-                cells.append(Cell(added, BLANK, gap))
+            superfluous = [MASK] * rng.randint(1, 3) if index == spare else []
+            for seen in (*superfluous, *self.added.get(index, ())):
+                cells.append(Cell(seen, BLANK, gap))
                 gap = 0
             cells.append(Cell(self.changed.get(index, text), text, gap))
             gap = 0

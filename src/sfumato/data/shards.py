@@ -26,7 +26,6 @@ from sfumato.errors import CheckpointError
 from sfumato.storage import write_atomically
 
 MANIFEST = "manifest.json"
-_TEACHER_SUFFIX = ".teacher.safetensors"
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -58,7 +57,7 @@ class Shard:
     @property
     def teacher_file(self) -> str:
         """Name of the file with the teacher's log-probabilities, if any."""
-        return f"{self.name}{_TEACHER_SUFFIX}"
+        return f"{self.name}.teacher.safetensors"
 
 
 @dataclass(frozen=True, kw_only=True)

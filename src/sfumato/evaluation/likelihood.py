@@ -85,16 +85,21 @@ def canvas_nelbo(
 
 def read_canvases(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
     """The hidden states [B, T, D] that decide the canvas tokens, given a draft of them."""
+    return deciding(_read(model, batch, tokens_BT), batch.shift)
+
+
+def _read(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
+    """The hidden states [B, T, D] of a batch, whose canvases hold some tokens."""
     device = model.device
     read_BT, positions_BT, reads = batch.inputs(tokens_BT)
-    hidden_BTD = model(
+    hidden_BTD: Tensor = model(
         read_BT.to(device),
         positions_BT.to(device),
         select_masked_attention(reads.mask(device)),
         canvas_RQ=(batch.canvases_BT > 0).to(device),
         given_RQ=(batch.read_given_BT > 0).to(device) if model.marks_given else None,
     )
-    return deciding(hidden_BTD, batch.shift)
+    return hidden_BTD
 
 
 @torch.inference_mode()
@@ -106,29 +111,20 @@ def response_nll(
     Args:
         model, source, packing, end_id, num_batches: as for `canvas_nelbo`; canvases in the rows are ignored.
     """
-    total, count = 0.0, 0.0
+    total, count = 0.0, 0
     for step in range(num_batches):
         batch = pack(source, packing, seed=0, step=step, end_id=end_id)
         hidden_ND, targets_N = read_clean(model, batch)
         total += float(functional.cross_entropy(model.logits(hidden_ND).float(), targets_N, reduction="sum"))
         count += len(targets_N)
-    return Likelihood(
-        nats_per_token=total / max(1.0, count), num_tokens=int(count), estimator="exact autoregressive NLL"
-    )
+    return Likelihood(nats_per_token=total / max(1, count), num_tokens=count, estimator="exact autoregressive NLL")
 
 
 def read_clean(model: Model, batch: PackedBatch) -> tuple[Tensor, Tensor]:
     """Hidden states [N, D] of the clean halves that predict a token, and these tokens [N]."""
     clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
-    device = model.device
-    tokens_BT, positions_BT, reads = batch.inputs(batch.tokens_BT)
-    hidden_BTD = model(
-        tokens_BT.to(device),
-        positions_BT.to(device),
-        select_masked_attention(reads.mask(device)),
-        canvas_RQ=(batch.canvases_BT > 0).to(device),
-    )
-    return hidden_BTD[clean_BT.to(device)], batch.targets_BT[clean_BT].to(device)
+    hidden_BTD = _read(model, batch, batch.tokens_BT)
+    return hidden_BTD[clean_BT.to(model.device)], batch.targets_BT[clean_BT].to(model.device)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,8 +52,7 @@ class Report:
             if isinstance(task, Corpus):
                 self._tasks[name] = task, task.items[: suite.count(name)]
             else:
-                found = asked_items(config.task or name, suite.seed, suite.count(name))
-                self._tasks[name] = found
+                self._tasks[name] = asked_items(config.task or name, suite.seed, suite.count(name))
 
     def records(self) -> Records:
         """All known results."""
@@ -139,7 +138,7 @@ class Report:
                     failures = failures + 1 if record.error is not None and not record.refused else 0
                     if failures == _MAX_FAILURES:
                         break
-                self._keep_facts(name, system)
+                write_json(self._facts, self._all_facts() | {name: system.facts()})
 
     def _asked(self, name: str, system: System, left: list[tuple[str, int]]) -> Iterator[Record]:
         for task_name, index in left:
@@ -155,9 +154,6 @@ class Report:
                 yield dataclasses.replace(base, error=str(error), attempts=error.attempts, refused=error.refused)
             else:
                 yield _judged(base, task, item, answer)
-
-    def _keep_facts(self, name: str, system: System) -> None:
-        write_json(self._facts, self._all_facts() | {name: system.facts()})
 
     @property
     def _facts(self) -> Path:

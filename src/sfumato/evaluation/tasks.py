@@ -96,7 +96,7 @@ def evaluate_task(
     options["trace"] = has_answer
     limits = {name: options[name] for name in ("steps", "draft_steps") if options.get(name) is not None}
     results = ask(model, [item.prompt for item in asked], on_progress, **options)
-    right = [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
+    right = check_answers(task, asked, results)
     revised = wrong_to_right = right_to_wrong = None
     if has_answer:
         firsts = [first_accepted_answer(task, result) for result in results]
@@ -212,6 +212,11 @@ def ask(
     return results
 
 
+def check_answers(task: Task, asked: Sequence[Item], results: Sequence[Result]) -> list[bool]:
+    """Whether each answer is right."""
+    return [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
+
+
 def _tell(on_progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
     on_progress(before + done, total)
 
@@ -221,7 +226,7 @@ def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -
 
     def score(form: Sequence[Item]) -> float:
         results = ask(twin, [item.prompt for item in form], seed=seed, temperature=0.0)
-        return sum(task.check(item, result.text) for item, result in zip(form, results, strict=True)) / len(form)
+        return sum(check_answers(task, form, results)) / len(form)
 
     last = [moved for item in asked if (moved := task.answer_last(item)) is not None]
     return TwinScore(answer_first=score(asked), answer_last=score(last) if last else None)
@@ -352,7 +357,7 @@ def evaluate_lengths(
         usages = [result.usage for result in results]
         num_prompt = sum(usage.prompt_tokens - usage.cached_tokens for usage in usages)
         positions.append((sum(usage.positions_computed for usage in usages) - num_prompt) / n)
-        right.append(sum(task.check(item, result.text) for item, result in zip(asked, results, strict=True)) / n)
+        right.append(sum(check_answers(task, asked, results)) / n)
     return LengthScore(
         task=name,
         n=n,

@@ -138,8 +138,7 @@ class Conversations:
         turns = self._turns(seeds, topic_indices)
         conversations = [self._begun(*parts) for parts in zip(seeds, topic_indices, turns, strict=True)]
         max_tokens = self._config.filters.max_answer_tokens
-        asked: list[int] = []
-        requests: list[Request] = []
+        requests: dict[int, Request] = {}
         for i, conversation in enumerate(conversations):
             if conversation.dropped is not None:
                 continue
@@ -147,12 +146,9 @@ class Conversations:
             if len(prompt) + max_tokens >= self._longest:
                 conversations[i] = dataclasses.replace(conversation, dropped="turn_long")
                 continue
-            asked.append(i)
             temperature = self._config.answer_temperature
-            requests.append(
-                self._request(prompt, max_tokens=max_tokens, seed=2 * seeds[i] + 1, temperature=temperature)
-            )
-        for i, result in zip(asked, _results(self._answering, requests), strict=True):
+            requests[i] = self._request(prompt, max_tokens=max_tokens, seed=2 * seeds[i] + 1, temperature=temperature)
+        for i, result in zip(requests, _results(self._answering, list(requests.values())), strict=True):
             conversations[i] = self._ended(conversations[i], result)
         return conversations
 

@@ -101,26 +101,25 @@ def stored_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device
 def clean_target(batch: PackedBatch, on_canvas_BT: Tensor, device: torch.device) -> TeacherPass:
     """Teacher inputs of clean halves; a canvas token's prediction is one position before it."""
     clean_BT = (batch.canvases_BT == 0) & (batch.documents_BT >= 0)
-    num_rows, row_length = clean_BT.shape
     width = max(1, int(clean_BT.sum(1).max()))
     index_BS = (~clean_BT).long().argsort(dim=1, stable=True)[:, :width]
     _, positions_BT, reads = batch.inputs(batch.tokens_BT)
     # Index of each document position whose next token is known.
     size = int(batch.documents_BT.max()) + 1, int(batch.positions_BT.max()) + 2
-    table = torch.full((num_rows, *size), -1)
-    columns = torch.arange(width)[None].expand(num_rows, -1)
+    table = torch.full((len(clean_BT), *size), -1)
     documents_BS, own_BS = batch.documents_BT.gather(1, index_BS), batch.positions_BT.gather(1, index_BS)
-    known_BS = clean_BT.gather(1, index_BS) & (batch.targets_BT.gather(1, index_BS) != IGNORED)
-    rows_BS = torch.arange(num_rows)[:, None].expand(-1, width)
-    table[rows_BS[known_BS], documents_BS[known_BS], own_BS[known_BS] + 1] = columns[known_BS]
-    rows_BT = torch.arange(num_rows)[:, None].expand(-1, row_length)
-    place_BT = table[rows_BT, batch.documents_BT.clamp_min(0), batch.positions_BT]
+    known_BS = (clean_BT & (batch.targets_BT != IGNORED)).gather(1, index_BS)
+    row_N, column_N = known_BS.nonzero(as_tuple=True)
+    table[row_N, documents_BS[known_BS], own_BS[known_BS] + 1] = column_N
+    rows_B1 = torch.arange(len(table))[:, None]
+    place_BT = table[rows_B1, batch.documents_BT.clamp_min(0), batch.positions_BT]
+    nowhere_BS = torch.zeros_like(index_BS, dtype=torch.bool, device=device)
     return TeacherPass(
         tokens_BS=batch.tokens_BT.gather(1, index_BS).to(device),
         positions_BS=positions_BT.gather(1, index_BS).to(device),
         attention=select_masked_attention(reads.at(index_BS).mask(device)),
-        canvas_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
-        given_BS=torch.zeros_like(index_BS, dtype=torch.bool).to(device),
+        canvas_BS=nowhere_BS,
+        given_BS=nowhere_BS,
         place_BT=place_BT.to(device),
         taught_BT=(on_canvas_BT & (batch.answers_BT >= 0) & (place_BT >= 0)).to(device),
     )

@@ -293,16 +293,16 @@ def prepare(
         unroll = draw_unroll(batch, process, config.unroll_share, noisy_BT, t_BT, generator, device)
     tokens_BT, positions_BT, reads = batch.inputs(noisy_BT)
     lengths_BT = batch.lengths_BT
+    if batch.moved:
+        # The last token of a prompt is read at the start of the canvas.
+        lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
     teacher = config.teacher if "teacher" in config.weights(share_done) else None
     target: DistillationTarget | None = None
     if teacher == "ar":
         target = clean_target(batch, on_canvas_BT, device)
     elif teacher == "stored":
         target = stored_target(batch, on_canvas_BT, device)
-    if batch.moved:
-        # The last token of a prompt is read at the start of the canvas.
-        lengths_BT = torch.where(batch.documents_BT == batch.documents_BT.roll(-1, dims=1), lengths_BT.roll(-1, 1), 0)
-    if teacher == "canvas":
+    elif teacher == "canvas":
         again = torch.Generator().set_state(before)
         easier_BT, _ = corrupt(batch, process, config, share_done, again, less=config.teacher_step)
         target = canvas_target(batch, easier_BT, on_canvas_BT, device)
@@ -367,16 +367,13 @@ def losses(
     )
     canvas_NV = model.logits(deciding(hidden_BTD, batch.shift)[batch.on_canvas_BT])
     targets_N = batch.targets_BT[batch.on_canvas_BT]
-
-    def weigh(where_BT: Tensor) -> Tensor | None:
-        return None if batch.weights_BT is None else batch.weights_BT[where_BT]
-
     if batch.bound is None:
-        of_canvases = cross_entropy(canvas_NV, targets_N, weigh(batch.on_canvas_BT))
+        of_canvases = cross_entropy(canvas_NV, targets_N, _at(batch.weights_BT, batch.on_canvas_BT))
     else:
         of_canvases = batch.bound.sum(canvas_NV, targets_N, batch.on_canvas_BT)
     clean_NV = model.logits(hidden_BTD[batch.on_clean_BT])
-    clean = cross_entropy(clean_NV, batch.targets_BT[batch.on_clean_BT], weigh(batch.on_clean_BT))
+    clean_weights_N = _at(batch.weights_BT, batch.on_clean_BT)
+    clean = cross_entropy(clean_NV, batch.targets_BT[batch.on_clean_BT], clean_weights_N)
     terms = {"canvas": of_canvases, "ar": clean}
     if "sharpen" in weights:
         terms["sharpen"] = right_entropy(canvas_NV, targets_N)
@@ -389,9 +386,14 @@ def losses(
     if model.length_buckets:
         edges = torch.tensor(model.length_buckets, device=read_BT.device)
         bucket_N = torch.bucketize(batch.lengths_BT[read_BT], edges)
-        weights_N = None if batch.length_weights_BT is None else batch.length_weights_BT[read_BT]
+        weights_N = _at(batch.length_weights_BT, read_BT)
         terms["length"] = cross_entropy(model.length_logits(hidden_BTD[read_BT]), bucket_N, weights_N)
     return terms
+
+
+def _at(weights_BT: Tensor | None, where_BT: Tensor) -> Tensor | None:
+    """The weights at some positions, if there are any."""
+    return None if weights_BT is None else weights_BT[where_BT]
 
 
 def cross_entropy(logits_NV: Tensor, targets_N: Tensor, weights_N: Tensor | None = None) -> Tensor:

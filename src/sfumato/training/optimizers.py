@@ -46,10 +46,9 @@ def make_optimizers(
 
     Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
     """
-    inside = [one for name, one in trained(model).items() if ".layers." in name and one.dim() == 2]
-    muon = inside if muon_lr > 0 else []
-    taken = {id(parameter) for parameter in muon}
-    rest = [parameter for parameter in trained(model).values() if id(parameter) not in taken]
+    weights = trained(model)
+    muon = {name: one for name, one in weights.items() if muon_lr > 0 and ".layers." in name and one.dim() == 2}
+    rest = [one for name, one in weights.items() if name not in muon]
     groups = [
         {"params": [p for p in rest if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},
@@ -58,7 +57,7 @@ def make_optimizers(
         "adamw": torch.optim.AdamW([group for group in groups if group["params"]], lr=lr, betas=(0.9, 0.95))
     }
     if muon:
-        optimizers["muon"] = Muon(muon, lr=muon_lr, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
+        optimizers["muon"] = Muon(muon.values(), lr=muon_lr, weight_decay=weight_decay, adjust_lr_fn="match_rms_adamw")
     for optimizer in optimizers.values():
         for group in optimizer.param_groups:
             group["peak_lr"] = group["lr"]

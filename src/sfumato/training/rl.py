@@ -260,12 +260,11 @@ class RLTrainer(Loop):
         scale, refused = self.config.lr_scale(step), False
         starts = [self._of_start(replay) for replay in replays]
         for epoch in range(rl.epochs if replays else 0):
-            terms, error = self._backward(replays, starts, num_decisions)
-            numbers["gradient_norm"], scale, again = self._apply(finite=math.isfinite(terms["loss"]))
+            means = self._backward(replays, starts, num_decisions)
+            numbers["gradient_norm"], scale, again = self._apply(finite=math.isfinite(means["loss"]))
             refused = refused or again
             # Divergence and replay error are of the weights that gave the answers, the rest is of the last epoch.
-            first = {"kl": terms["kl"], "replay_error": error} if epoch == 0 else {}
-            numbers |= {"loss": terms["loss"], "clipped": terms["clipped"]} | first
+            numbers |= means if epoch == 0 else {name: means[name] for name in ("loss", "clipped")}
         seconds = time.monotonic() - started
         num_positions = sum(replay.num_positions for replay in replays)
         self._count(num_tokens=num_positions * rl.epochs, refused=refused, seconds=seconds)
@@ -312,11 +311,12 @@ class RLTrainer(Loop):
 
     def _backward(
         self, replays: Sequence[Replay], starts: Sequence[Tensor | None], num_decisions: int
-    ) -> tuple[dict[str, float], float]:
+    ) -> dict[str, float]:
         """Gradients of the mean loss over all decisions.
 
         Returns:
-            Means of the terms, and the largest difference between replayed and original log-probabilities.
+            Means of the terms, and "replay_error", the largest difference between replayed and original
+            log-probabilities.
         """
         sums, error = dict.fromkeys(PolicyTerms._fields, 0.0), 0.0
         for replay, start_N in zip(replays, starts, strict=True):
@@ -332,7 +332,7 @@ class RLTrainer(Loop):
             (terms.loss / num_decisions).backward()  # type: ignore[no-untyped-call]
             sums = {name: total + getattr(terms, name).item() for name, total in sums.items()}
             error = max(error, float((log_prob_N.detach() - replay.log_prob_N).abs().max()))
-        return {name: total / num_decisions for name, total in sums.items()}, error
+        return {name: total / num_decisions for name, total in sums.items()} | {"replay_error": error}
 
 
 def _mean(values: Sequence[float]) -> float:

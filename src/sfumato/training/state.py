@@ -99,25 +99,23 @@ def save_state(
     model: Decoder,
     average: Mapping[str, Tensor],
     optimizers: Optimizers,
-    world: World | None = None,
+    world: World,
 ) -> None:
     """Write the state by rename: a file, or with several processes a directory of shards, named after file and step.
 
     Args:
         progress: stored in the file's header, or next to the shards.
         average: moving average of the weights, by name.
-        world: all its processes must call this; None is a single process.
+        world: all its processes must call this.
 
     Raises:
         CheckpointError: if it cannot be written; the previous state survives.
     """
-    tensors: dict[str, Tensor] = {f"model.{name}": tensor for name, tensor in trained(model).items()}
-    tensors |= {f"average.{name}": tensor for name, tensor in average.items()}
+    tensors = _weights(model, average)
     for name, optimizer in optimizers.items():
         for index, moments in optimizer.state_dict()["state"].items():
             for key, value in moments.items():
                 tensors[f"optimizer.{name}.{index}.{key}"] = torch.as_tensor(value)
-    world = world or World()
     if world.size > 1:
         _save_shards(path, progress, tensors, world)
         return
@@ -140,17 +138,16 @@ def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizer
         for name, optimizer in optimizers.items()
         for index, parameter in enumerate(one for group in optimizer.param_groups for one in group["params"])
     }
-    weights = trained(model)
-    wanted: dict[str, Tensor] = {f"model.{name}": tensor for name, tensor in weights.items()}
-    wanted |= {f"average.{name}": tensor for name, tensor in average.items()}
+    weights = _weights(model, average)
 
     def target(name: str, shape: tuple[int, ...]) -> Tensor:
         """A tensor with the sharding that a stored one needs."""
         if name.startswith("optimizer."):
             _, kind, index, _ = name.split(".", 3)
-            owner = parameters.get((kind, int(index)))
-            return owner.detach() if owner is not None and owner.shape == shape else torch.empty(shape)
-        return wanted[name] if name in wanted and wanted[name].shape == shape else torch.empty(shape)
+            found = parameters.get((kind, int(index)))
+        else:
+            found = weights.get(name)
+        return torch.empty(shape) if found is None or found.shape != shape else found.detach()
 
     read = _read_shards if path.is_dir() else _read_file
     try:
@@ -159,8 +156,8 @@ def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizer
         raise CheckpointError(f"cannot resume from {path}: {_said(error)}; to start anew, delete it") from None
     try:
         stored = _within(tensors, "model.")
-        if stored.keys() - weights.keys():
-            raise KeyError(min(stored.keys() - weights.keys()))
+        if alien := stored.keys() - trained(model).keys():
+            raise KeyError(min(alien))
         put(model, stored)
         for name, tensor in average.items():
             tensor.copy_(tensors[f"average.{name}"])
@@ -180,6 +177,12 @@ def load_state(path: Path, model: Decoder, average: dict[str, Tensor], optimizer
             moments.setdefault(int(index), {})[moment] = tensor
         optimizer.load_state_dict({**state, "state": moments})
     return progress
+
+
+def _weights(model: Decoder, average: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The trained weights and their average, by their names in a state."""
+    tensors: dict[str, Tensor] = {f"model.{name}": tensor for name, tensor in trained(model).items()}
+    return tensors | {f"average.{name}": tensor for name, tensor in average.items()}
 
 
 @torch.no_grad()

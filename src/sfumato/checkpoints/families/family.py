@@ -159,7 +159,7 @@ def same_names(model: Model) -> Layout:
 
 def stored_shape(model: Mapping[str, torch.Tensor], parts: tuple[Part, ...]) -> tuple[int, ...]:
     """The shape of a stored tensor, from its destinations."""
-    shapes = [model[part.name][part.put].shape if part.put else model[part.name].shape for part in parts]
+    shapes = [model[part.name][part.put].shape for part in parts]
     if len(parts) == 1:
         return tuple(shapes[0])
     return (sum(shape[0] for shape in shapes), *shapes[0][1:])

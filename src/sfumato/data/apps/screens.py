@@ -156,15 +156,13 @@ class _Draft:
             return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(said)}"
         return ""
 
-    def _contents(
-        self, known: tuple[str, ...], coin: Coin, low: int, high: int, noun: str
-    ) -> tuple[list[str], bool, str]:
-        """Names to show on a screen, whether the sentence includes them, and what it says of them.
+    def _contents(self, known: tuple[str, ...], coin: Coin, high: int, noun: str) -> tuple[list[str], bool, str]:
+        """Two or more names to show on a screen, whether the sentence includes them, and what it says of them.
 
         A sentence that says nothing gets some names of a known domain, and none of another.
         """
         random = self.random
-        count = min(random.randint(low, high), len(known))
+        count = min(random.randint(2, high), len(known))
         bare = random.random() < _BARE_SHARE
         on_topic = bool(self.title) and self.title.casefold() in self.domain.topic.casefold()
         if self.domain.known and on_topic and (bare or random.random() < 0.5):
@@ -190,7 +188,7 @@ class _Draft:
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
         of_things = random.random() < _THINGS_SHARE
         known, coin = (self.domain.things, coin_thing) if of_things else (self.domain.tasks, coin_task)
-        names, named, filling = self._contents(known, coin, 2, len(known), noun)
+        names, named, filling = self._contents(known, coin, len(known), noun)
         done: set[int] = set()
         wording = ""
         if named and random.random() < 0.15:
@@ -238,7 +236,7 @@ class _Draft:
     def _list(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         noun = random.choice(("items", "entries", "things"))
-        names, _, filling = self._contents(self.domain.things, coin_thing, 2, 8, noun)
+        names, _, filling = self._contents(self.domain.things, coin_thing, 8, noun)
         numbered = random.random() < 0.25
         filling += random.choice((", numbered", " and numbers", ", with numbers")) * numbered
         body = [f" list{' numbered' * numbered}", *(f"  item: {capitalize(name)}" for name in names)]
@@ -247,7 +245,7 @@ class _Draft:
     def _table(self) -> tuple[list[str], dict[str, str]]:
         random = self.random
         noun = random.choice(("rows", "entries", "lines"))
-        names, named, filling = self._contents(self.domain.things, coin_thing, 2, 6, noun)
+        names, named, filling = self._contents(self.domain.things, coin_thing, 6, noun)
         known = ["price", "date", "status", "owner", "notes", "priority", "amount", "place"]
         known += [self.domain.number.lower(), self.domain.state.lower()]
         columns = random.sample(list(dict.fromkeys(known)), random.randint(1, 3))

@@ -37,15 +37,10 @@ def _number_of(count: int, plural: str) -> str:
     return f"{count} {plural[:-1] if count == 1 else plural}"
 
 
-def _two_numbers(random: Random, low: int, high: int) -> tuple[int, int]:
-    before, after = random.sample(range(low, high + 1), 2)
-    return before, after
-
-
 def _count(random: Random) -> Story:
     name, pronoun = random.choice(_words("people"))
     things = random.choice(_words("things"))
-    before, after = _two_numbers(random, 1, 20)
+    before, after = random.sample(range(1, 21), 2)
     change = abs(after - before)
     moved = _number_of(change, things)
     if after > before:
@@ -66,7 +61,7 @@ def _errand(random: Random) -> Story:
 def _trip(random: Random) -> Story:
     vehicle = random.choice(("train", "bus", "coach"))
     start, end = random.sample(_words("cities"), 2)
-    leaves, arrives = sorted(_two_numbers(random, 5, 23))
+    leaves, arrives = sorted(random.sample(range(5, 24), 2))
     middles = _wordings(("The trip takes", "It takes", "It travels for"), _number_of(arrives - leaves, "hours"))
     return f"The {vehicle} leaves {start} at {leaves}.", f"It reaches {end} at {arrives}.", middles
 
@@ -74,7 +69,7 @@ def _trip(random: Random) -> Story:
 def _purchase(random: Random) -> Story:
     name, pronoun = random.choice(_words("people"))
     thing = random.choice(_words("goods"))
-    after, before = sorted(_two_numbers(random, 1, 30))
+    after, before = sorted(random.sample(range(1, 31), 2))
     price = _number_of(before - after, "coins")
     middles = _wordings((pronoun, name), "pays", price, "for", (f"a {thing}", f"the {thing}"))
     middles += _wordings((pronoun, name), "buys", (f"a {thing}", f"the {thing}"), "for", price)
@@ -114,7 +109,7 @@ def _gift(random: Random) -> Story:
 
 
 def _weather(random: Random) -> Story:
-    before, after = _two_numbers(random, 1, 30)
+    before, after = random.sample(range(1, 31), 2)
     change = _number_of(abs(after - before), "degrees")
     warmer = after > before
     middles = _wordings(("It gets", "It becomes"), change, "warmer" if warmer else "colder")
@@ -128,7 +123,7 @@ def _weather(random: Random) -> Story:
 
 def _lift(random: Random) -> Story:
     name, pronoun = random.choice(_words("people"))
-    before, after = _two_numbers(random, 1, 30)
+    before, after = random.sample(range(1, 31), 2)
     way = "up" if after > before else "down"
     middles = _wordings((pronoun, name), ("rides", "goes"), way, _number_of(abs(after - before), "floors"))
     return f"{name} takes the lift on floor {before}.", f"{name} gets out on floor {after}.", middles

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import resources
 from random import Random
-from typing import Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
 from sfumato.data.apps.commands import Command, draw_command, draw_commands, draw_references
 from sfumato.data.apps.examples import draw_edit_example, draw_screen_example
@@ -44,10 +44,12 @@ class _Interface(Task):
     """A task variant whose items hold something unseen."""
 
     kind: PromptKind
+    suffix: ClassVar[str] = ""
+    """End of the name, where items come from another generator."""
 
     def __init__(self, unseen: Unseen = "") -> None:
         self.unseen = unseen
-        self.name = f"{self.kind.name}{'_' * bool(unseen)}{unseen}"
+        self.name = "_".join(filter(None, (self.kind.name, self.suffix, unseen)))
 
     def _draw(self, draw: Callable[..., Drawn], random: Random, **more: bool) -> Drawn:
         """Draw until a held-out combination is present, or absent, as required."""
@@ -134,9 +136,7 @@ class Edit(_Interface):
 class SeveralEdits(Edit):
     """Write the program for a sentence with several commands."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = f"{self.kind.name}_several"
+    suffix = "several"
 
     def _command(self, random: Random) -> Command:
         return draw_commands(random)
@@ -145,9 +145,7 @@ class SeveralEdits(Edit):
 class ScreenExamples(Screen):
     """Screens that were written one by one, varied; for training."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = f"{self.kind.name}_examples"
+    suffix = "examples"
 
     def generate(self, seed: int) -> Item:
         """A variation of an example."""
@@ -161,16 +159,13 @@ class ScreenExamples(Screen):
 class EditExamples(Edit):
     """Commands that were written one by one, varied; for training."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = f"{self.kind.name}_examples"
+    suffix = "examples"
 
     def generate(self, seed: int) -> Item:
         """A variation of an example."""
         random = Random(seed)
         example = draw_edit_example(random)
-        prompt = example.page + MARK + distort(example.sentence, random)
-        return Item(prompt=prompt, response=example.response, meta={})
+        return Item(prompt=example.page + MARK + distort(example.sentence, random), response=example.response)
 
 
 class Find(Task):
@@ -194,7 +189,6 @@ class Find(Task):
         return Item(
             prompt=f"{to_text(page)}\n? {', '.join(phrase for phrase, _ in references)}",
             response="\n".join(f"{phrase} {slot}" for phrase, slot in references),
-            meta={},
         )
 
     def check(self, item: Item, response: str) -> bool:
