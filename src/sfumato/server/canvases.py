@@ -181,9 +181,7 @@ class Canvases:
     async def _edit(
         self, canvas: LiveCanvas, text: str, body: CanvasRequest | EditRequest, options: Any, seed: int
     ) -> _Made:
-        for name in ("temperature", "spans", "instruction", "min_certainty"):
-            if (value := getattr(body, name, None)) is not None:
-                options[name] = value
+        options |= body.model_dump(include={"temperature", "spans", "instruction", "min_certainty"}, exclude_none=True)
         canvas.redraft(text)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 

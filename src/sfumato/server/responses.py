@@ -273,7 +273,7 @@ async def response_stream(
     item_id, response, numbers = f"msg_{uuid.uuid4().hex}", _response(body), itertools.count()
     location = {"item_id": item_id, "output_index": 0, "content_index": 0}
     # A possible call is another kind of item, so none is opened before this is known.
-    held = bool(chat.tools) and chat.tool_choice != "none"
+    held = bool(chat.callable_tools())
 
     def event(kind: str, **fields: Any) -> str:
         return sse({"type": kind, "sequence_number": next(numbers)} | fields, kind)
