@@ -86,8 +86,7 @@ class _Sfumato:
 class SfumatoModel(_Sfumato, llm.Model):
     """A model for `llm`."""
 
-    class Options(_Options):
-        """Options for `llm -o NAME VALUE`."""
+    Options = _Options
 
     def execute(
         self, prompt: llm.Prompt, stream: bool, response: llm.Response, conversation: llm.Conversation | None
@@ -102,8 +101,7 @@ class SfumatoModel(_Sfumato, llm.Model):
 class AsyncSfumatoModel(_Sfumato, llm.AsyncModel):
     """The same for `asyncio`."""
 
-    class Options(_Options):
-        """Options for `llm -o NAME VALUE`."""
+    Options = _Options
 
     async def execute(
         self, prompt: llm.Prompt, stream: bool, response: llm.AsyncResponse, conversation: llm.AsyncConversation | None

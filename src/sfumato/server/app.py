@@ -298,9 +298,9 @@ def create_app(
             for task in tasks:
                 task.cancel()
             raise
-        failed = next((canvas.failure for canvas in made if canvas.failure is not None), None)
-        if failed is not None:
-            raise failed
+        for canvas in made:
+            if canvas.failure is not None:
+                raise canvas.failure
         return JSONResponse(_listed(made))
 
     @app.get("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.CanvasBody))

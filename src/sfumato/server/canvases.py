@@ -195,8 +195,7 @@ class Canvases:
 
         with await self._host.use(canvas.model) as hosted:
             left = partial(self._bill, canvas.owner)
-            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left)
-        return result, {}
+            return await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left), {}
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:
         before = canvas.text

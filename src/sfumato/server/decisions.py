@@ -335,9 +335,8 @@ class SystemOneRequest(Body):
 
 
 def _shape(body: Any) -> str:
-    return (
-        "typesafe" if isinstance(body, SystemOneRequest) or (isinstance(body, dict) and "state" in body) else "openai"
-    )
+    is_typesafe = isinstance(body, SystemOneRequest) or (isinstance(body, dict) and "state" in body)
+    return "typesafe" if is_typesafe else "openai"
 
 
 AnyDecisionRequest = Annotated[

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sfumato.engine.model import TextModel
@@ -37,7 +37,6 @@ class _Scores:
     top: list[_Json | None]
     estimator: str = ""
     num_positions: int = 0
-    _nats: dict[int, float] = field(default_factory=dict)
 
     def read(self, model: TextModel, tokens: Sequence[int], start: int, end: int, num_top: int) -> None:
         """Tokens the model would have preferred, in a range."""

@@ -106,8 +106,8 @@ class DiffusersImages:
 
     async def generate(self, body: ImageRequest) -> _Json:
         # One thread, which a client that leaves does not free before the picture is drawn.
-        running = asyncio.get_running_loop().run_in_executor(self._thread, self._draw, body, *size_of(body.size))
-        drawn = await running
+        loop, size = asyncio.get_running_loop(), size_of(body.size)
+        drawn = await loop.run_in_executor(self._thread, self._draw, body, *size)
         return _answer(body, drawn, "png") | {"sfumato": {"backend": "diffusers", "model": self.name}}
 
     def _draw(self, body: ImageRequest, width: int, height: int) -> list[bytes]:

@@ -226,7 +226,7 @@ def _response(body: ResponseRequest, **more: Any) -> _Json:
     } | more
 
 
-def _ended(body: ResponseRequest, result: Result, item: _Json) -> _Json:
+def _ended(result: Result, item: _Json) -> _Json:
     """Final fields of a response."""
     is_whole = finish_reason(result) == "stop"
     return {
@@ -263,7 +263,7 @@ def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> 
 
 def response_answer(model: TextModel, body: ResponseRequest, chat: ChatRequest, result: Result) -> _Json:
     """A response."""
-    return _response(body, **_ended(body, result, _item(model, chat, result, f"msg_{uuid.uuid4().hex}")))
+    return _response(body, **_ended(result, _item(model, chat, result, f"msg_{uuid.uuid4().hex}")))
 
 
 async def response_stream(
@@ -290,7 +290,7 @@ async def response_stream(
 
     def end_events(result: Result, rest: str, logprobs: Sequence[_Json]) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
-        end = response | _ended(body, result, item)
+        end = response | _ended(result, item)
         parts = []
         if item["type"] == "function_call":
             whole = {"item_id": item_id, "output_index": 0}
