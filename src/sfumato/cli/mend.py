@@ -125,9 +125,9 @@ def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_
 
     calibration, mender, found = load_calibration(find_model(model)), load_mender(model), []
     with progress("reading", len(files)) as report:
-        for number, file in enumerate(files):
+        for number, file in enumerate(files, 1):
             found += [(file, doubt) for doubt in mender.doubts(file.text, calibration)]
-            report(number + 1, len(files))
+            report(number, len(files))
     found.sort(key=lambda pair: -pair[1].probability)
     skipped = skipped + [f"{file.path} does not parse" for file in files if error_line(file.text) is not None]
     if as_json:
@@ -169,9 +169,9 @@ def _mend_syntax(files: list[SourceFile], model: str) -> Results:
 
     mender, results = load_mender(model), []
     with progress("mending", len(broken)) as report:
-        for number, file in enumerate(broken):
+        for number, file in enumerate(broken, 1):
             results.append((file, mender.mend(file.text)))
-            report(number + 1, len(broken))
+            report(number, len(broken))
     return results
 
 
@@ -223,10 +223,8 @@ def _search_config(budget: str) -> SearchConfig:
 def _find_root(path: Path) -> Path:
     """The nearest parent directory that looks like a project root; otherwise the path's own directory."""
     start = path.resolve() if path.is_dir() else path.resolve().parent
-    for folder in (start, *start.parents):
-        if any((folder / mark).exists() for mark in _ROOT_MARKS):
-            return folder
-    return start
+    marked = (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in _ROOT_MARKS))
+    return next(marked, start)
 
 
 def _to_dict(files: list[SourceFile], changed: Results, left: Results, skipped: list[str]) -> dict[str, Any]:

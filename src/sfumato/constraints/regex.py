@@ -145,7 +145,7 @@ class _Node(NamedTuple):
 class _Compiler:
     """Builds one automaton."""
 
-    def __init__(self, budget: Budget, unordered: Sequence[Unordered] = ()) -> None:
+    def __init__(self, budget: Budget, unordered: Sequence[Unordered]) -> None:
         self.budget, self.unordered = budget, unordered
         self.nodes: dict[_Node, int] = {}
         self.node: list[_Node] = []
@@ -269,7 +269,7 @@ class _Compiler:
         following = self.push(part, following)
         return self.push(self.comma, following) if node.kind == "rest" else following
 
-    def moves(self, rest: int, *, at_start: bool = False) -> tuple[list[tuple[int, int]], bool]:
+    def moves(self, rest: int, *, at_start: bool) -> tuple[list[tuple[int, int]], bool]:
         """The possible next characters as masks, each with the rest after them; and whether the text may end."""
         moves: dict[tuple[int, int], None] = {}
         waiting, seen, can_end = [(rest, False)], {(rest, False)}, False
