@@ -86,7 +86,8 @@ class _Sfumato:
 class SfumatoModel(_Sfumato, llm.Model):
     """A model for `llm`."""
 
-    Options = _Options
+    class Options(_Options):
+        """Options for `llm -o NAME VALUE`."""
 
     def execute(
         self, prompt: llm.Prompt, stream: bool, response: llm.Response, conversation: llm.Conversation | None
@@ -101,7 +102,8 @@ class SfumatoModel(_Sfumato, llm.Model):
 class AsyncSfumatoModel(_Sfumato, llm.AsyncModel):
     """The same for `asyncio`."""
 
-    Options = _Options
+    class Options(_Options):
+        """Options for `llm -o NAME VALUE`."""
 
     async def execute(
         self, prompt: llm.Prompt, stream: bool, response: llm.AsyncResponse, conversation: llm.AsyncConversation | None
