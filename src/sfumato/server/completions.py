@@ -32,7 +32,7 @@ from sfumato.server.protocol import (
     Sampled,
     parse_call,
 )
-from sfumato.server.streaming import sse
+from sfumato.server.streaming import end_tasks, sse
 
 _Json = dict[str, Any]
 
@@ -57,9 +57,7 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
         results = await asyncio.gather(*tasks)
     except BaseException:
         # One failure must not lose the other answers.
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        await end_tasks(tasks)
         raise
     for result in (one for each in results for one in each):
         check_result(result)

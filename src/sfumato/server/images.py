@@ -27,6 +27,7 @@ from sfumato.server.canvases import Canvases
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.protocol import Body
+from sfumato.server.streaming import end_tasks
 from sfumato.server.upstream import Relay, Upstream, read_upstream
 
 MAX_PROMPT = 4000
@@ -290,7 +291,4 @@ class Assets:
 
     async def close(self) -> None:
         """Cancel all pictures in progress."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await end_tasks(self._tasks)

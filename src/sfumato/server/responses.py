@@ -246,16 +246,13 @@ def _message(item_id: str, status: str, *content: _Json) -> _Json:
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": list(content)}
 
 
-def _call(item_id: str, call: FunctionCall) -> _Json:
-    head = {"id": item_id, "type": "function_call", "call_id": f"call_{uuid.uuid4().hex[:24]}", "status": "completed"}
-    return head | call.model_dump()
-
-
 def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> _Json:
     """The output of a result: a text, or a function call."""
     call = call_of(chat, result)
     if call is not None:
-        return _call(item_id, call)
+        call_id = f"call_{uuid.uuid4().hex[:24]}"
+        head = {"id": item_id, "type": "function_call", "call_id": call_id, "status": "completed"}
+        return head | call.model_dump()
     logprobs = logprobs_of(model, result) if chat.logprobs else []
     status = "completed" if finish_reason(result) == "stop" else "incomplete"
     return _message(item_id, status, _part(result.text, logprobs))
