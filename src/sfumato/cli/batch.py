@@ -59,7 +59,8 @@ class Answers:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._stream = path, cast("TextIO | None", None)
+        self._path = path
+        self._stream: TextIO | None = None
         self.kept: dict[Id, str] = {}
         """Answered lines of an earlier run, by id."""
         self._lines: dict[int, str] = {}

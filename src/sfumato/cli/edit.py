@@ -69,7 +69,7 @@ def edit(
 ) -> None:
     """Edit a file in place: show the diff and ask before writing."""
     content = _read(file)
-    text = content.decode()
+    text = _decode(str(file), content)
     writes = not (dry_run or as_json)
     if writes and not (file.stat().st_mode & 0o222 and os.access(file, os.W_OK)):
         raise RequestError(f"{file} is read-only; allowed: a writable file, or --dry-run")
@@ -128,10 +128,10 @@ def infill(
     """Fill a gap in a text and print the result."""
     if file is None or str(file) == "-":
         gap = "the text" if at is not None else f"a text with {marker}"
-        name, text = "stdin", _decode("stdin", take_stdin(gap).buffer.read())
+        name, content = "stdin", take_stdin(gap).buffer.read()
     else:
-        name, text = str(file), _read(file).decode()
-    prefix, suffix = _split_at_gap(name, text, at, marker)
+        name, content = str(file), _read(file)
+    prefix, suffix = _split_at_gap(name, _decode(name, content), at, marker)
     options: InfillOptions = {
         "prompt": prompt,
         "system": system,
@@ -141,16 +141,15 @@ def infill(
     }
     sampling.apply_to(options)
     result = weights.load(model).infill(prefix, suffix, **options)
+    before, after = ("", "") if only else (prefix, suffix)
     if as_json:
         typer.echo(json.dumps(result.to_dict()))
     elif sys.stdout.isatty():
-        parts = [("", "dim"), (result.text, "bold green"), ("", "dim")]
-        if not only:
-            parts[0], parts[2] = (prefix, "dim"), (suffix, "dim")
+        parts = (before, "dim"), (result.text, "bold green"), (after, "dim")
         shown = Text.assemble(*((part.translate(CONTROLS), style) for part, style in parts))
         Console(highlight=False).print(shown, soft_wrap=True)
     else:
-        typer.echo(result.text if only else f"{prefix}{result.text}{suffix}", nl=only)
+        typer.echo(f"{before}{result.text}{after}", nl=only)
     if not as_json:
         _print_figures(result, "" if result.text else "nothing written")
     _exit_on_failure(result)
@@ -158,11 +157,9 @@ def infill(
 
 def _read(file: Path) -> bytes:
     try:
-        content = file.read_bytes()
+        return file.read_bytes()
     except OSError as error:
         raise RequestError(f"cannot read {file}: {error.strerror}") from None
-    _decode(str(file), content)
-    return content
 
 
 def _decode(name: str, content: bytes) -> str:

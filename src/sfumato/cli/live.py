@@ -36,8 +36,9 @@ REVISED = Style(color="dark_orange")
 
 EMPTY = "·"
 """Shown for a position without text: past the end, a special token, part of a character."""
-_CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0xFFFD], EMPTY) | {ord("\t"): " "}
-_LINE_END = ord("\n")
+_CONTROLS = dict.fromkeys([*range(32), *range(0x7F, 0xA0), 0xFFFD], EMPTY) | {ord("\t"): " ", ord("\n"): "\n"}
+# Line ends within noise would make all lines below jump.
+_CONTROLS_IN_NOISE = _CONTROLS | {ord("\n"): "↵"}
 _WIDE = 64
 """Terminal width from which the header is written in full."""
 
@@ -101,10 +102,9 @@ class CanvasView:
 
     def text(self) -> Text:
         """The committed text and the draft, each position styled by its state."""
-        text = Text(_printable(self.committed))
+        text = Text(self.committed.translate(_CONTROLS))
         for i, piece in enumerate(self.event.pieces if self.event else ()):
-            # Line ends within noise would make all lines below jump.
-            shown = _printable(piece) if self.accepted[i] else piece.translate(_CONTROLS | {_LINE_END: "↵"})
+            shown = piece.translate(_CONTROLS if self.accepted[i] else _CONTROLS_IN_NOISE)
             text.append(shown or EMPTY, style=self._style(i) if shown else NOISE)
         return text
 
@@ -219,7 +219,3 @@ def render(views: Mapping[int, CanvasView], console: Console) -> Group:
 def _legend() -> Text:
     names = (("noise", NOISE), ("accepted", ACCEPTED), ("settled", SETTLED), ("revised", REVISED))
     return Text("  ").join(Text(name, style=style) for name, style in names)
-
-
-def _printable(text: str) -> str:
-    return text.translate({code: shown for code, shown in _CONTROLS.items() if code != _LINE_END})

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.mend.mender import Mended
     from sfumato.mend.search import SearchConfig
 
+    Results = list[tuple[SourceFile, Mended]]
+
 _BUDGET = re.compile(r"(\d+)(s?)")
 _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", ".git", ".hg")
 
@@ -96,7 +98,7 @@ def mend(
     changed = [(file, mended) for file, mended in results if mended.verified_by]
     left = [(file, mended) for file, mended in results if not mended.verified_by]
     if as_json:
-        typer.echo(json.dumps(_to_dict(files, results, skipped)))
+        typer.echo(json.dumps(_to_dict(files, changed, left, skipped)))
     else:
         for file, mended in changed:
             show_difference(file.path, file.text, mended.text)
@@ -123,9 +125,9 @@ def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_
 
     calibration, mender, found = load_calibration(find_model(model)), load_mender(model), []
     with progress("reading", len(files)) as report:
-        for number, file in enumerate(files):
+        for number, file in enumerate(files, 1):
             found += [(file, doubt) for doubt in mender.doubts(file.text, calibration)]
-            report(number + 1, len(files))
+            report(number, len(files))
     found.sort(key=lambda pair: -pair[1].probability)
     skipped = skipped + [f"{file.path} does not parse" for file in files if error_line(file.text) is not None]
     if as_json:
@@ -156,7 +158,7 @@ def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_
             print_figures(f"{level.probability:.0%} and more", alarms, hits)
 
 
-def _mend_syntax(files: list[SourceFile], model: str) -> list[tuple[SourceFile, Mended]]:
+def _mend_syntax(files: list[SourceFile], model: str) -> Results:
     """Repair all files that do not parse; without any, no model is loaded."""
     from sfumato.mend.parsing import error_line
 
@@ -167,9 +169,9 @@ def _mend_syntax(files: list[SourceFile], model: str) -> list[tuple[SourceFile, 
 
     mender, results = load_mender(model), []
     with progress("mending", len(broken)) as report:
-        for number, file in enumerate(broken):
+        for number, file in enumerate(broken, 1):
             results.append((file, mender.mend(file.text)))
-            report(number + 1, len(broken))
+            report(number, len(broken))
     return results
 
 
@@ -181,7 +183,7 @@ def _mend_tests(
     config: SearchConfig,
     timeout: float,
     model: str,
-) -> list[tuple[SourceFile, Mended]]:
+) -> Results:
     from sfumato.mend.evidence import is_test
     from sfumato.mend.mender import load_mender
     from sfumato.mend.sandbox import Limits
@@ -221,13 +223,11 @@ def _search_config(budget: str) -> SearchConfig:
 def _find_root(path: Path) -> Path:
     """The nearest parent directory that looks like a project root; otherwise the path's own directory."""
     start = path.resolve() if path.is_dir() else path.resolve().parent
-    for folder in (start, *start.parents):
-        if any((folder / mark).exists() for mark in _ROOT_MARKS):
-            return folder
-    return start
+    marked = (folder for folder in (start, *start.parents) if any((folder / mark).exists() for mark in _ROOT_MARKS))
+    return next(marked, start)
 
 
-def _to_dict(files: list[SourceFile], results: list[tuple[SourceFile, Mended]], skipped: list[str]) -> dict[str, Any]:
+def _to_dict(files: list[SourceFile], changed: Results, left: Results, skipped: list[str]) -> dict[str, Any]:
     return {
         "files": len(files),
         "repairs": [
@@ -239,8 +239,7 @@ def _to_dict(files: list[SourceFile], results: list[tuple[SourceFile, Mended]], 
                 "score": round(mended.score, 3),
                 "diff": "\n".join(difference(file.path, file.text, mended.text)),
             }
-            for file, mended in results
-            if mended.verified_by
+            for file, mended in changed
         ],
         "left": [
             {
@@ -249,14 +248,13 @@ def _to_dict(files: list[SourceFile], results: list[tuple[SourceFile, Mended]], 
                 "reason": mended.reason,
                 "proposal": "\n".join(difference(file.path, file.text, mended.proposal)) if mended.proposal else None,
             }
-            for file, mended in results
-            if not mended.verified_by
+            for file, mended in left
         ],
         "skipped": skipped,
     }
 
 
-def _print_figures(files: list[SourceFile], changed: list[tuple[SourceFile, Mended]], why: str) -> None:
+def _print_figures(files: list[SourceFile], changed: Results, why: str) -> None:
     parts = [count(len(files), "file"), f"{len(changed)} mended" if changed else f"nothing repaired{why}"]
     if edits := sum(mended.num_edits for _, mended in changed):
         parts.append(count(edits, "edit"))

@@ -84,12 +84,7 @@ class Weights:
 
     def settings(self) -> dict[str, Any]:
         """Arguments of `sfumato.load`."""
-        return {
-            "dtype": self.dtype,
-            "quantize": self.quantize,
-            "threads": self.threads or "auto",
-            "device": self.device,
-        }
+        return dataclasses.asdict(self) | {"threads": self.threads or "auto"}
 
 
 @dataclass(frozen=True, kw_only=True)

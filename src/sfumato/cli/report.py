@@ -66,7 +66,7 @@ def _ask(run: Report, only: list[str] | None) -> None:
         return
     print_figures(*(f"{name}: {count(len(items), 'item')} to ask" for name, items in left.items() if items))
     if run.estimate(only) is None:
-        with progress("asking the first items") as _:
+        with progress("asking the first items"):
             run.run(only, try_first=_TRIED)
     total, asked, started = sum(map(len, run.left(only).values())), 0, time.perf_counter()
     if (expected := run.estimate(only)) is not None:

@@ -153,7 +153,7 @@ def over_tokens(
     final_S = np.append(language.final_S, True)
     ends = final_S.nonzero()[0]
     moves.append((ends, np.full_like(ends, end_state)))
-    from_A, to_A, first_A, class_M = _arcs(moves, end_state + 1, budget)
+    from_A, to_A, first_A, class_M = _arcs(moves, end_state + 1)
     distance_S = _distances(to_A, from_A, final_S)
     from_start_S = _distances(from_A, to_A, np.arange(end_state + 1) == language.start)
     alive_S = (from_start_S >= 0) & (distance_S >= 0)
@@ -223,7 +223,7 @@ def _classes(
     return class_V, moves
 
 
-def _arcs(moves: Sequence[Moves], num_states: int, budget: Budget) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+def _arcs(moves: Sequence[Moves], num_states: int) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """from_A and to_A of all transitions, ascending; the start of each arc's classes [A + 1], and the classes."""
     from_M, to_M = (np.concatenate(column).astype(np.int64) for column in zip(*moves, strict=True))
     class_M = np.repeat(np.arange(len(moves)), [len(each) for each, _ in moves])

@@ -82,7 +82,7 @@ class Branch:
 
     slot_B: np.ndarray[Any, np.dtype[np.intp]]
     """[256]: per byte, 0 for no transition, otherwise one more than the index of its slot."""
-    slots: tuple[tuple[Branch | None, tuple[int, ...]], ...]
+    slots: tuple[Slot, ...]
     """Next branches, None after the last byte, with the reachable leaves of this branch."""
 
 

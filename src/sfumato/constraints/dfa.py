@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import time
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Never, Protocol, runtime_checkable
@@ -114,7 +114,7 @@ class Language:
         """The minimal automaton for the same language."""
         kinds, kind_B = self.byte_kinds
         columns_SB = self.next_SB[:, kinds]
-        rows = [_by_target(row) for row in columns_SB.tolist()]
+        rows = [row_of((1 << i, target) for i, target in enumerate(row) if target) for row in columns_SB.tolist()]
         number_S, kept = merge_states(rows, self.final_S.tolist(), self.start, budget or Budget())
         next_SB = np.zeros((len(kept) + 1, 256), dtype=np.int32)
         next_SB[1:] = np.array(number_S)[columns_SB[kept]][:, kind_B]
@@ -148,16 +148,16 @@ class Language:
         return Language(np.stack(rows), np.array(finals), 1).minimize(budget)
 
 
-Row = Sequence[tuple[int, int]]
-"""Transitions of a state: symbols as the bits of a number, and their target; others lead nowhere."""
+Row = Mapping[int, int]
+"""Transitions of a state: for each target its symbols, as the bits of a number; others lead nowhere."""
 
 
-def _by_target(targets: Sequence[int]) -> Row:
-    masks: dict[int, int] = {}
-    for symbol, target in enumerate(targets):
-        if target != DEAD:
-            masks[target] = masks.get(target, 0) | 1 << symbol
-    return [(mask, target) for target, mask in masks.items()]
+def row_of(moves: Iterable[tuple[int, int]]) -> Row:
+    """The row of transitions, each given as symbols and their target."""
+    row: dict[int, int] = {}
+    for mask, target in moves:
+        row[target] = row.get(target, 0) | mask
+    return row
 
 
 def merge_states(
@@ -174,7 +174,7 @@ def merge_states(
     """
     before: list[list[int]] = [[] for _ in rows]
     for state, row in enumerate(rows):
-        for _, target in row:
+        for target in row:
             before[target].append(state)
     alive = {state for state, final in enumerate(is_final) if final}
     waiting = list(alive)
@@ -188,11 +188,8 @@ def merge_states(
     changed = {number: set(states) for number, states in enumerate(members) if states}
 
     def signature(state: int) -> frozenset[tuple[int, int]]:
-        masks: dict[int, int] = {}
-        for mask, target in rows[state]:
-            if block[target] >= 0:
-                masks[block[target]] = masks.get(block[target], 0) | mask
-        return frozenset(masks.items())
+        moves = [(mask, block[target]) for target, mask in rows[state].items() if block[target] >= 0]
+        return frozenset(row_of(moves).items())
 
     while changed:
         budget.check(len(rows))
@@ -224,7 +221,7 @@ def merge_states(
         return [0] * len(rows), [start]
     kept, number_of = [start], {block[start]: 1}
     for state in kept:
-        for _, target in rows[state]:
+        for target in rows[state]:
             if block[target] >= 0 and block[target] not in number_of:
                 kept.append(target)
                 number_of[block[target]] = len(kept)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sfumato.constraints.characters import Branch, Encoding, Ranges, category, complement, ignore_case, intersect, join
-from sfumato.constraints.dfa import DEAD, Budget, Language, Row, merge_states
+from sfumato.constraints.dfa import DEAD, Budget, Language, Row, merge_states, row_of
 from sfumato.errors import RequestError
 
 REFUSED = {
@@ -145,7 +145,7 @@ class _Node(NamedTuple):
 class _Compiler:
     """Builds one automaton."""
 
-    def __init__(self, budget: Budget, unordered: Sequence[Unordered] = ()) -> None:
+    def __init__(self, budget: Budget, unordered: Sequence[Unordered]) -> None:
         self.budget, self.unordered = budget, unordered
         self.nodes: dict[_Node, int] = {}
         self.node: list[_Node] = []
@@ -269,7 +269,7 @@ class _Compiler:
         following = self.push(part, following)
         return self.push(self.comma, following) if node.kind == "rest" else following
 
-    def moves(self, rest: int, *, at_start: bool = False) -> tuple[list[tuple[int, int]], bool]:
+    def moves(self, rest: int, *, at_start: bool) -> tuple[list[tuple[int, int]], bool]:
         """The possible next characters as masks, each with the rest after them; and whether the text may end."""
         moves: dict[tuple[int, int], None] = {}
         waiting, seen, can_end = [(rest, False)], {(rest, False)}, False
@@ -341,14 +341,14 @@ class _Compiler:
             if not rows:
                 # What may only stand at the start stands nowhere else.
                 self.moves_of.clear()
-            masks: dict[int, int] = {}
+            moves = []
             for mask, targets in _apart(merged):
                 key = frozenset(targets)
                 if key not in numbers:
                     numbers[key] = len(numbers)
                     waiting.append(key)
-                masks[numbers[key]] = masks.get(numbers[key], 0) | mask
-            rows.append([(mask, number) for number, mask in masks.items()])
+                moves.append((mask, numbers[key]))
+            rows.append(row_of(moves))
             is_final.append(can_end)
         return rows, is_final
 
@@ -364,10 +364,7 @@ class _Compiler:
         spelled: dict[Branch, tuple[list[int], list[list[int]]]] = {}
         waiting: list[tuple[int, Branch, Sequence[int]]] = []
         for number, state in enumerate(kept, 1):
-            merged: dict[int, int] = {}
-            for mask, target in rows[state]:
-                if number_S[target]:
-                    merged[number_S[target]] = merged.get(number_S[target], 0) | mask
+            merged = row_of((mask, number_S[target]) for target, mask in rows[state].items() if number_S[target])
             if merged:
                 masks = tuple(merged.values())
                 if masks not in branch_of:

@@ -21,8 +21,9 @@ from sfumato.engine.request import Request
 from sfumato.errors import RequestError
 from sfumato.evaluation.likelihood import continuation_nats
 
-# lm-eval's generation settings and our options for them; None means no option.
-_OPTIONS = {"temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "do_sample": None, "until": None}
+# lm-eval's generation settings: those that are also our options, and the others.
+_OPTIONS = ("temperature", "top_p", "top_k")
+_SETTINGS = (*_OPTIONS, "do_sample", "until")
 _LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
 
 
@@ -160,15 +161,13 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         return texts
 
     def _request(self, context: str, settings: dict[str, Any], seed: int) -> Request:
-        if foreign := sorted(settings.keys() - _OPTIONS.keys() - set(_LENGTHS)):
-            raise RequestError(f"generation_kwargs has {foreign[0]}; allowed: {', '.join((*_OPTIONS, *_LENGTHS))}")
+        if foreign := sorted(settings.keys() - {*_SETTINGS, *_LENGTHS}):
+            raise RequestError(f"generation_kwargs has {foreign[0]}; allowed: {', '.join((*_SETTINGS, *_LENGTHS))}")
         asked = next((settings[name] for name in _LENGTHS if settings.get(name) is not None), self.max_gen_toks)
         # If a task allows more than the model holds, half the context is left to the prompt.
         max_tokens = min(asked, self._num_positions // 2)
         until = settings.get("until") or []
-        options: dict[str, Any] = {
-            own: settings[name] for name, own in _OPTIONS.items() if own and settings.get(name) is not None
-        }
+        options: dict[str, Any] = {name: settings[name] for name in _OPTIONS if settings.get(name) is not None}
         if not settings.get("do_sample"):
             options["temperature"] = 0.0
         return self.model.request(

@@ -205,7 +205,7 @@ class _Tools:
     async def _call(self, work: Callable[[TextModel], Result]) -> Result:
         """Run a function of the model; a cancelled call ends with the current step."""
         with _as_tool_errors(), await self._host.use(self._host.default) as hosted:
-            result: Result = await hosted.call(work)
+            result = await hosted.call(work)
         if result.failed:
             raise ToolError(result.failure)
         return result

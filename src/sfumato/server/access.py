@@ -97,29 +97,28 @@ class Access:
             return
         if key.positions_per_day is not None:
             item: RateLimitItem = RateLimitItemPerDay(key.positions_per_day)
-            if not self._positions.test(item, key.name, "positions"):
-                raise self._spent(item, key, "positions_per_day")
+            if not self._positions.test(item, key.name, "positions_per_day"):
+                raise _spent(self._positions, item, key, "positions_per_day")
         if key.requests_per_minute is not None:
             item = RateLimitItemPerMinute(key.requests_per_minute)
-            if not self._requests.hit(item, key.name, "requests"):
-                raise self._spent(item, key, "requests_per_minute")
+            if not self._requests.hit(item, key.name, "requests_per_minute"):
+                raise _spent(self._requests, item, key, "requests_per_minute")
 
     def charge(self, name: str, positions: int) -> None:
         """Count the cost of an answer against the key of a name."""
         key = next((key for key in self.keys if key.name == name), None)
         if key is not None and key.positions_per_day is not None:
             item = RateLimitItemPerDay(key.positions_per_day)
-            left = self._positions.get_window_stats(item, key.name, "positions").remaining
+            left = self._positions.get_window_stats(item, key.name, "positions_per_day").remaining
             # Started answers are finished: the last one may exceed the budget.
-            self._positions.hit(item, key.name, "positions", cost=min(positions, left))
+            self._positions.hit(item, key.name, "positions_per_day", cost=min(positions, left))
 
-    def _spent(self, item: RateLimitItem, key: Key, budget: str) -> ApiError:
-        by_day = budget == "positions_per_day"
-        limiter: RateLimiter = self._positions if by_day else self._requests
-        reset = limiter.get_window_stats(item, key.name, "positions" if by_day else "requests").reset_time
-        wait = max(1, round(reset - time.time()))
-        message = f"{budget} of key {key.name!r} is {item.amount} and used up; try again in {wait} s"
-        return ApiError(429, message, code="budget_spent", headers={"Retry-After": str(wait)})
+
+def _spent(limiter: RateLimiter, item: RateLimitItem, key: Key, budget: str) -> ApiError:
+    reset = limiter.get_window_stats(item, key.name, budget).reset_time
+    wait = max(1, round(reset - time.time()))
+    message = f"{budget} of key {key.name!r} is {item.amount} and used up; try again in {wait} s"
+    return ApiError(429, message, code="budget_spent", headers={"Retry-After": str(wait)})
 
 
 def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:

@@ -43,7 +43,7 @@ from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
 from sfumato.server.sandbox import sandbox_routes
 from sfumato.server.speech import Speech, speech_routes
-from sfumato.server.streaming import Events, run_while_connected
+from sfumato.server.streaming import DONE, Events, run_while_connected
 from sfumato.server.studio import Studio
 from sfumato.server.upstream import Relay
 
@@ -298,9 +298,9 @@ def create_app(
             for task in tasks:
                 task.cancel()
             raise
-        failed = next((canvas.failure for canvas in made if canvas.failure is not None), None)
-        if failed is not None:
-            raise failed
+        for canvas in made:
+            if canvas.failure is not None:
+                raise canvas.failure
         return JSONResponse(_listed(made))
 
     @app.get("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.CanvasBody))
@@ -402,7 +402,7 @@ class CanvasStream(Events):
 
 
 async def _streamed(
-    host: Host, name: str, n: int, make: Callable[[HostedModel], AsyncGenerator[str, None]], **ending: str
+    host: Host, name: str, n: int, make: Callable[[HostedModel], AsyncGenerator[str, None]], *, end: str = DONE
 ) -> Events:
     """A stream of n answers, refused while the status can still say so."""
     with await host.use(name) as hosted:
@@ -414,7 +414,7 @@ async def _streamed(
                 async for part in stream:
                     yield part
 
-    return Events(parts(), **ending)
+    return Events(parts(), end=end)
 
 
 def _card(host: Host, name: str) -> _Json:

@@ -48,26 +48,25 @@ def read_json(body: bytes) -> Any:
     if _most_values(body) > MAX_VALUES and (at_most := _most_values(_without_texts(body))) > MAX_VALUES:
         field = _longest_field(body)
         where = f", most of them in {field}" if field else ""
-        raise ApiError(
-            400, f"the body has about {at_most:,} values{where}; allowed: {MAX_VALUES:,}", code="json_invalid"
-        )
+        raise _refusal(f"the body has about {at_most:,} values{where}; allowed: {MAX_VALUES:,}")
     try:
         # Not as bytes, from which json would also take half pairs and other encodings.
         value = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse_constant)
         if _HALF_PAIR.search(body) and (path := _find_half_pair(value, "")) is not None:
-            what = f"{path or 'the body'} has half a surrogate pair; allowed: Unicode characters"
-            raise ApiError(400, what, code="json_invalid", param=path or None)
+            raise _refusal(f"{path or 'the body'} has half a surrogate pair; allowed: Unicode characters", path or None)
     except RecursionError:
-        raise ApiError(
-            400, "the body is nested too deeply; allowed: a few hundred levels", code="json_invalid"
-        ) from None
+        raise _refusal("the body is nested too deeply; allowed: a few hundred levels") from None
     except json.JSONDecodeError as error:
-        raise ApiError(400, f"the body is not JSON: {error}", code="json_invalid") from None
+        raise _refusal(f"the body is not JSON: {error}") from None
     except UnicodeDecodeError as error:
-        raise ApiError(400, f"the body is not UTF-8 at byte {error.start}", code="json_invalid") from None
+        raise _refusal(f"the body is not UTF-8 at byte {error.start}") from None
     except ValueError as error:
-        raise ApiError(400, f"the body has a number that is too long: {error}", code="json_invalid") from None
+        raise _refusal(f"the body has a number that is too long: {error}") from None
     return value
+
+
+def _refusal(message: str, param: str | None = None) -> ApiError:
+    return ApiError(400, message, code="json_invalid", param=param)
 
 
 def _most_values(body: bytes) -> int:
@@ -90,7 +89,7 @@ def _longest_field(body: bytes) -> str | None:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ApiError(400, f"the body has {name}; allowed: JSON with finite numbers", code="json_invalid")
+    raise _refusal(f"the body has {name}; allowed: JSON with finite numbers")
 
 
 def _find_half_pair(value: Any, path: str) -> str | None:

@@ -62,28 +62,7 @@ class Limits:
 async def refuse(request: Request, error: Exception) -> Response:
     """OpenAI's error object, with a status that says who is at fault; browsers get a page."""
     if isinstance(error, RequestValidationError):
-        # A misspelt name explains the missing one.
-        first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
-        param = _place(first["loc"], error.body)
-        problem = first["msg"][:1].lower() + first["msg"][1:]
-        if first["type"] == "model_attributes_type" and isinstance(first["input"], bytes):
-            problem = "it is not read as JSON; allowed: with the header Content-Type: application/json"
-        elif first["type"] in ("model_attributes_type", "dict_type") and param is None:
-            problem = f"it is {json.dumps(first['input'])[:_MAX_SHOWN]}; allowed: a JSON object"
-        if first["type"] == "extra_forbidden":
-            *path, name = first["loc"][1:]
-            [body] = request.scope["route"].dependant.body_params
-            fields = _fields(body.field_info.annotation, path)
-            problem = "unknown field"
-            if not path and name in Diffusion.model_fields and "diffusion" in fields:
-                problem += f"; allowed: diffusion.{name}"
-            elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.7):
-                problem += f"; did you mean {near[0]}?"
-        elif first["type"] in ("literal_error", "none_required"):
-            allowed = first.get("ctx", {}).get("expected", "None")
-            given = json.dumps(first["input"])[:_MAX_SHOWN]
-            problem = f"{given} is not supported; allowed: {_IN_JSON.get(allowed, allowed)}"
-        refusal = ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=first["type"])
+        refusal = _invalid(request, error)
     elif isinstance(error, HTTPException) and isinstance(error.__cause__, ApiError):
         # The body reader reports any failure as an invalid body.
         refusal = error.__cause__
@@ -104,6 +83,32 @@ async def refuse(request: Request, error: Exception) -> Response:
         page = _PAGE.format(status=refusal.status, message=html.escape(str(refusal)))
         return HTMLResponse(page, refusal.status, headers=refusal.headers)
     return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
+
+
+def _invalid(request: Request, error: RequestValidationError) -> ApiError:
+    """The refusal of an invalid body."""
+    # A misspelt name explains the missing one.
+    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    kind, param = first["type"], _place(first["loc"], error.body)
+    problem = first["msg"][:1].lower() + first["msg"][1:]
+    if kind == "model_attributes_type" and isinstance(first["input"], bytes):
+        problem = "it is not read as JSON; allowed: with the header Content-Type: application/json"
+    elif kind in ("model_attributes_type", "dict_type") and param is None:
+        problem = f"it is {json.dumps(first['input'])[:_MAX_SHOWN]}; allowed: a JSON object"
+    elif kind == "extra_forbidden":
+        *path, name = first["loc"][1:]
+        [body] = request.scope["route"].dependant.body_params
+        fields = _fields(body.field_info.annotation, path)
+        problem = "unknown field"
+        if not path and name in Diffusion.model_fields and "diffusion" in fields:
+            problem += f"; allowed: diffusion.{name}"
+        elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.7):
+            problem += f"; did you mean {near[0]}?"
+    elif kind in ("literal_error", "none_required"):
+        allowed = first.get("ctx", {}).get("expected", "None")
+        given = json.dumps(first["input"])[:_MAX_SHOWN]
+        problem = f"{given} is not supported; allowed: {_IN_JSON.get(allowed, allowed)}"
+    return ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=kind)
 
 
 async def check_query(request: Request) -> None:

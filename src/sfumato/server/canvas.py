@@ -42,7 +42,7 @@ class LiveCanvas:
         self.pieces: tuple[str, ...] = ()
         """The draft, one text per position."""
         self.block = self.step = self.steps = 0
-        self.positions: _Json = dict(_NO_POSITIONS)
+        self.positions = _NO_POSITIONS
         """Statistics of each position in the last step."""
         self.usage: _Json = {}
         """Cost so far, if known."""
@@ -65,12 +65,17 @@ class LiveCanvas:
             "model": self.model,
             "rev": self.rev,
             "status": self.status,
-            "text": self.text + "".join(self.pieces),
+            "text": self.whole_text,
             "created": int(self.created),
             "seq": self.seq,
         }
         values |= {"assets": list(self.assets.values())} if self.assets else {}
         return values | self.details | (self.failure.to_dict() if self.failure else {})
+
+    @property
+    def whole_text(self) -> str:
+        """Its text with the draft."""
+        return self.text + "".join(self.pieces)
 
     @property
     def is_busy(self) -> bool:
@@ -114,7 +119,7 @@ class LiveCanvas:
     def _snapshot(self) -> _Json:
         return self._event("canvas.snapshot") | {
             "status": self.status,
-            "text": self.text + "".join(self.pieces),
+            "text": self.whole_text,
             "committed": len(self.text),
             "block": self.block,
             "step": self.step,
@@ -142,8 +147,7 @@ class LiveCanvas:
 
     def _settle(self, status: Status, kind: str, **data: object) -> None:
         """The canvas is final for now; later readers get a snapshot."""
-        self.status, self.pieces, self.positions = status, (), dict(_NO_POSITIONS)
-        self.usage = {}
+        self.status, self.pieces, self.positions, self.usage = status, (), _NO_POSITIONS, {}
         self._events = deque(list(self._events)[-_KEPT_BEHIND:], MAX_BEHIND)
         self.tell(kind, status=status, text=self.text, **data)
         self._since = None
@@ -163,11 +167,11 @@ class LiveCanvas:
         if isinstance(event, CanvasChanged):
             self._change(event)
         elif isinstance(event, Committed):
-            start, end = len(self.text), len(self.text) + len("".join(self.pieces))
-            self.text, self.pieces, self.positions = self.text + event.text, (), dict(_NO_POSITIONS)
-            self.tell("canvas.commit", block=event.canvas, chars=[start, end], text=event.text, **more)
+            chars = [len(self.text), len(self.whole_text)]
+            self.text, self.pieces, self.positions = self.text + event.text, (), _NO_POSITIONS
+            self.tell("canvas.commit", block=event.canvas, chars=chars, text=event.text, **more)
         elif isinstance(event, Reopened):
-            self.text, self.pieces, self.positions = event.text, (), dict(_NO_POSITIONS)
+            self.text, self.pieces, self.positions = event.text, (), _NO_POSITIONS
             self.seq += 1
             self._put(self._snapshot())
 
@@ -177,8 +181,8 @@ class LiveCanvas:
         Args:
             always: send it even if nothing changed.
         """
-        before = self.text + "".join(self.pieces)
-        self.text, self.pieces, self.positions = "", (text,), dict(_NO_POSITIONS)
+        before = self.whole_text
+        self.text, self.pieces, self.positions = "", (text,), _NO_POSITIONS
         start, num_after = common_ends(before, text)
         change = {"chars": [start, len(before) - num_after], "text": text[start : len(text) - num_after]}
         if before != text or always:
@@ -188,9 +192,11 @@ class LiveCanvas:
     def _change(self, event: CanvasChanged) -> None:
         known, self.pieces = self.pieces, event.pieces
         self.block, self.step, self.steps = event.canvas, event.step, event.steps
-        numbers = {"confidence": event.confidence, "entropy": event.entropy}
-        self.positions = {name: [round(value, 4) for value in values] for name, values in numbers.items()}
-        self.positions = {"state": states_of(event)} | self.positions
+        self.positions = {
+            "state": states_of(event),
+            "confidence": [round(value, 4) for value in event.confidence],
+            "entropy": [round(value, 4) for value in event.entropy],
+        }
         self.usage = {"forward_passes": event.forward_passes, "positions_computed": event.positions_computed}
         self._tell_patch(changes(known, event.pieces, len(self.text)))
 

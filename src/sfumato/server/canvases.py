@@ -27,7 +27,7 @@ from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import MAX_EDITED, Host
 from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
-from sfumato.server.streaming import run_to_end
+from sfumato.server.streaming import end_tasks, run_to_end
 
 logger = logging.getLogger("sfumato.server")
 _REMEMBERED = 1000
@@ -181,9 +181,7 @@ class Canvases:
     async def _edit(
         self, canvas: LiveCanvas, text: str, body: CanvasRequest | EditRequest, options: Any, seed: int
     ) -> _Made:
-        for name in ("temperature", "spans", "instruction", "min_certainty"):
-            if (value := getattr(body, name, None)) is not None:
-                options[name] = value
+        options |= body.model_dump(include={"temperature", "spans", "instruction", "min_certainty"}, exclude_none=True)
         canvas.redraft(text)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -197,8 +195,7 @@ class Canvases:
 
         with await self._host.use(canvas.model) as hosted:
             left = partial(self._bill, canvas.owner)
-            result: Result = await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left)
-        return result, {}
+            return await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left), {}
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:
         before = canvas.text
@@ -339,9 +336,8 @@ class Canvases:
     async def delete(self, canvas_id: str, owner: str) -> None:
         """Stop work on a canvas and delete it."""
         canvas = await self.find(canvas_id, owner)
-        if canvas.task is not None and not canvas.task.done():
-            canvas.task.cancel()
-            await asyncio.wait({canvas.task})
+        if canvas.task is not None:
+            await end_tasks([canvas.task])
         await asyncio.to_thread(self._history.delete, canvas_id)
         # Last, so that nobody can find it in the database and bring it back.
         self._live.pop(canvas_id, None)
@@ -361,11 +357,7 @@ class Canvases:
 
     async def close(self) -> None:
         """Cancel all work in progress."""
-        tasks = [canvas.task for canvas in self._live.values() if canvas.task is not None and not canvas.task.done()]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await end_tasks(canvas.task for canvas in self._live.values() if canvas.task is not None)
 
 
 def _request(model: TextModel, body: CanvasRequest) -> Request:

@@ -32,7 +32,7 @@ from sfumato.server.protocol import (
     Sampled,
     parse_call,
 )
-from sfumato.server.streaming import sse
+from sfumato.server.streaming import end_tasks, sse
 
 _Json = dict[str, Any]
 
@@ -57,9 +57,7 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
         results = await asyncio.gather(*tasks)
     except BaseException:
         # One failure must not lose the other answers.
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        await end_tasks(tasks)
         raise
     for result in (one for each in results for one in each):
         check_result(result)
@@ -136,8 +134,8 @@ def tool_call(call: FunctionCall) -> _Json:
 
 def call_of(body: ChatRequest, result: Result) -> FunctionCall | None:
     """The function call that an answer is, if it is one."""
-    calls = body.tools and body.tool_choice != "none"
-    return parse_call(result.text, body.tools or []) if calls else None
+    tools = body.callable_tools()
+    return parse_call(result.text, tools) if tools else None
 
 
 def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
@@ -276,7 +274,7 @@ async def chat_stream(
     # With a forced call, the answer's language begins with the call's name; otherwise it may turn out not to be a call
     # until its end.
     calls = [CallStream() for _ in range(request.n)] if body.called() is not None else []
-    held = bool(body.tools) and body.tool_choice != "none" and not calls
+    held = bool(body.callable_tools()) and not calls
 
     def chunk(index: int, delta: _Json, reason: str | None = None, entries: Sequence[_Json] = (), **more: Any) -> str:
         logprobs = {"logprobs": {"content": list(entries), "refusal": None}} if entries else {}
@@ -362,9 +360,7 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
     Raises:
         RequestError, CapacityError: if it is not allowed or does not fit.
     """
-    given: Any = body.prompt
-    several = isinstance(given, list) and given and not isinstance(given[0], int)
-    prompts: list[Prompt] = given if several else [given]
+    prompts = body.prompts
     if body.echo and body.stream:
         raise RequestError("echo is given; allowed: only without stream")
     if body.echo_from is not None and not (body.echo and body.logprobs is not None):

@@ -9,6 +9,7 @@ Shapes: OpenAI's `/v1/decisions` and TypeSafe's `/v1/systemone`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import string
@@ -88,7 +89,7 @@ class Decided:
 def _draft(slots: Sequence[Slot]) -> tuple[str, list[int]]:
     """The text with a letter in every slot, and the slots' positions."""
     lines = [f"{number}: {slot.letters[0]}" for number, slot in enumerate(slots, 1)]
-    ends = [sum(len(line) + 1 for line in lines[: i + 1]) for i in range(len(lines))]
+    ends = itertools.accumulate(len(line) + 1 for line in lines)
     return "\n".join(lines), [end - 2 for end in ends]
 
 
@@ -334,9 +335,8 @@ class SystemOneRequest(Body):
 
 
 def _shape(body: Any) -> str:
-    return (
-        "typesafe" if isinstance(body, SystemOneRequest) or (isinstance(body, dict) and "state" in body) else "openai"
-    )
+    is_typesafe = isinstance(body, SystemOneRequest) or (isinstance(body, dict) and "state" in body)
+    return "typesafe" if is_typesafe else "openai"
 
 
 AnyDecisionRequest = Annotated[

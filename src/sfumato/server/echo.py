@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sfumato.engine.model import TextModel
@@ -37,7 +37,6 @@ class _Scores:
     top: list[_Json | None]
     estimator: str = ""
     num_positions: int = 0
-    _nats: dict[int, float] = field(default_factory=dict)
 
     def read(self, model: TextModel, tokens: Sequence[int], start: int, end: int, num_top: int) -> None:
         """Tokens the model would have preferred, in a range."""
@@ -73,13 +72,13 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
     results = await answers(hosted, requests, bill)
     answer = text_answer(hosted.model, body, results)
     choices = iter(answer["choices"])
-    for index, (request, prompt_results) in enumerate(zip(requests, results, strict=True)):
+    for prompt, request, prompt_results in zip(body.prompts, requests, results, strict=True):
         scores = None
         if body.logprobs is not None:
             scores = await _scored(hosted, request, body, bill)
             answer["sfumato"]["estimator"] = scores.estimator
             answer["usage"]["positions_computed"] += scores.num_positions
-        text = _prompt_text(hosted.model, body, index, request)
+        text = prompt if isinstance(prompt, str) else _text(hosted.model, *request.prompt)
         for choice, result in zip(itertools.islice(choices, len(prompt_results)), prompt_results, strict=True):
             choice["text"] = text + choice["text"]
             if scores is not None:
@@ -129,19 +128,15 @@ async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest
 def _joined(model: TextModel, tokens: Sequence[int], scores: _Scores, answer: _Json, result: Result) -> _Json:
     """Log-probabilities of a prompt and its answer, which ends in a token without one if the model ended it."""
     texts = [_text(model, token) for token in tokens] + answer["tokens"]
-    ended = [""] if result.finish_reason == "stop" and not result.tokens else []
+    logprobs, tops = [*scores.logprobs, *answer["token_logprobs"]], [*scores.top, *answer["top_logprobs"]]
+    if result.finish_reason == "stop" and not result.tokens:
+        texts, logprobs, tops = [*texts, ""], [*logprobs, None], [*tops, None]
     return {
-        "tokens": texts + ended,
-        "token_logprobs": [*scores.logprobs, *answer["token_logprobs"], *[None for _ in ended]],
-        "top_logprobs": [*scores.top, *answer["top_logprobs"], *[None for _ in ended]],
-        "text_offset": list(itertools.accumulate(map(len, texts + ended), initial=0))[:-1],
+        "tokens": texts,
+        "token_logprobs": logprobs,
+        "top_logprobs": tops,
+        "text_offset": list(itertools.accumulate(map(len, texts), initial=0))[:-1],
     }
-
-
-def _prompt_text(model: TextModel, body: CompletionRequest, index: int, request: Request) -> str:
-    given: Any = body.prompt
-    given = given[index] if isinstance(given, list) and given and not isinstance(given[0], int) else given
-    return given if isinstance(given, str) else _text(model, *request.prompt)
 
 
 def _text(model: TextModel, *tokens: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import operator
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
@@ -77,11 +76,11 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
         if len(text) > MAX_EDITED:
             raise RequestError(f"{name} has {len(text):,} characters; allowed: {MAX_EDITED:,}")
     *whole, last = code.split("\n")
-    pairs = [(line.removesuffix("\r"), "\r\n" if line.endswith("\r") else "\n") for line in whole]
-    # After the last line end follows an empty line without one.
-    pairs += [(last, "")] if last else []
-    lines, ends = [line for line, _ in pairs], [end for _, end in pairs]
-    newline = max("\n", "\r\n", key=ends.count)
+    # Lines with their ends. After the last end follows an empty line without one.
+    file = [(line.removesuffix("\r"), "\r\n" if line.endswith("\r") else "\n") for line in whole]
+    file += [(last, "")] if last else []
+    newline = max("\n", "\r\n", key=[end for _, end in file].count)
+    lines = [line for line, _ in file]
     results: list[Result] = []
     placed: list[dict[str, Any]] = []
     after, moved = 0, ("", "")
@@ -94,13 +93,14 @@ async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: 
         placed.append({"line": location.start + 1, "by": "model" if chosen else "anchors", "of": len(locations)})
         moved = block.lines[0], next(line for line in location.lines if line.strip())
         # Unchanged lines keep their spaces and line ends.
-        known = {lines[i].rstrip(): (lines[i], ends[i]) for i in range(location.start, location.end)}
+        known = {line.rstrip(): (line, end) for line, end in file[location.start : location.end]}
         new = [known.get(line.rstrip(), (line, newline)) for line in location.lines]
-        lines[location.start : location.end] = [line for line, _ in new]
-        ends[location.start : location.end] = [end for _, end in new]
+        file[location.start : location.end] = new
+        lines = [line for line, _ in file]
         after = location.start + len(new)
-    ends = [end or newline for end in ends[:-1]] + ["" if last else ends[-1] or newline]
-    text = "".join(map(operator.add, lines, ends))
+    text = "".join(line + (end or newline) for line, end in file)
+    if last:
+        text = text.removesuffix(file[-1][1] or newline)
     answer = _completion("apply.completion", body, text)
     return answer | {"usage": usage_of(*([each] for each in results)), "sfumato": {"blocks": placed}}
 

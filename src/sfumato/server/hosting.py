@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -209,7 +209,7 @@ class Host:
             hosted.num_users -= 1
             hosted.used_at = time.monotonic()
 
-    async def use(self, name: str) -> Any:
+    async def use(self, name: str) -> AbstractContextManager[HostedModel]:
         """A context in which a model is loaded and stays loaded.
 
         Raises:

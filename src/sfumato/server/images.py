@@ -27,6 +27,7 @@ from sfumato.server.canvases import Canvases
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.protocol import Body
+from sfumato.server.streaming import end_tasks
 from sfumato.server.upstream import Relay, Upstream, read_upstream
 
 MAX_PROMPT = 4000
@@ -106,8 +107,8 @@ class DiffusersImages:
 
     async def generate(self, body: ImageRequest) -> _Json:
         # One thread, which a client that leaves does not free before the picture is drawn.
-        running = asyncio.get_running_loop().run_in_executor(self._thread, self._draw, body, *size_of(body.size))
-        drawn = await running
+        loop, size = asyncio.get_running_loop(), size_of(body.size)
+        drawn = await loop.run_in_executor(self._thread, self._draw, body, *size)
         return _answer(body, drawn, "png") | {"sfumato": {"backend": "diffusers", "model": self.name}}
 
     def _draw(self, body: ImageRequest, width: int, height: int) -> list[bytes]:
@@ -290,7 +291,4 @@ class Assets:
 
     async def close(self) -> None:
         """Cancel all pictures in progress."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await end_tasks(self._tasks)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from sfumato.engine.request import Result
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Host, HostedModel
 
 try:
     from opentelemetry import trace
@@ -91,15 +91,16 @@ class _Engines(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """One gauge per figure."""
-        for name, text in {"running": "Running answers.", "waiting": "Waiting answers."}.items():
+        figures: dict[str, tuple[str, Callable[[HostedModel], int]]] = {
+            "running": ("Running answers.", lambda hosted: hosted.answering.engine.num_running),
+            "waiting": ("Waiting answers.", lambda hosted: hosted.answering.engine.num_waiting),
+            "model_bytes": ("Bytes of loaded weights.", lambda hosted: hosted.size_bytes),
+        }
+        for name, (text, read) in figures.items():
             family = GaugeMetricFamily(f"sfumato_{name}", text, labels=["model"])
             for hosted in self._host.loaded.values():
-                family.add_metric([hosted.name], getattr(hosted.answering.engine, f"num_{name}"))
+                family.add_metric([hosted.name], read(hosted))
             yield family
-        loaded = GaugeMetricFamily("sfumato_model_bytes", "Bytes of loaded weights.", labels=["model"])
-        for hosted in self._host.loaded.values():
-            loaded.add_metric([hosted.name], hosted.size_bytes)
-        yield loaded
 
 
 def record_spans(results: Sequence[Result]) -> None:

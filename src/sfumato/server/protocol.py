@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from sfumato.data.kinds import visible_turns
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, SamplerOptions
+from sfumato.engine.prompts import Prompt
 from sfumato.errors import RequestError
 from sfumato.sampling.samplers.base import registered_sampler
 
@@ -227,11 +228,8 @@ class Sampled(Body):
             if getattr(self, name, None) not in (None, False) and not self.stream:
                 raise RequestError(f"{name} is given; allowed: only with stream")
         options: GenerateOptions = self.diffusion.to_options() if self.diffusion else {}
-        values: dict[str, Any] = {
-            name: value
-            for name in ("max_tokens", "temperature", "top_p", "top_k", "seed")
-            if (value := getattr(self, name)) is not None
-        }
+        names = {"max_tokens", "temperature", "top_p", "top_k", "seed"}
+        values = self.model_dump(include=names, exclude_none=True)
         if self.top_k == -1:
             # Others use this value for no cutoff.
             values["top_k"] = 0
@@ -253,6 +251,12 @@ class CompletionRequest(Sampled):
     """With echo and logprobs: index of the first prompt token with a log-probability; earlier ones are context."""
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: Literal[1] | None = None
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """Its prompts, of which each is a text or token ids."""
+        given: Any = self.prompt
+        return given if isinstance(given, list) and given and not isinstance(given[0], int) else [given]
 
     @model_validator(mode="after")
     def _read_marks(self) -> Self:
@@ -318,10 +322,13 @@ class ChatRequest(Sampled):
             more["steps"] = steps_of(self.reasoning_effort, model)
         if self.response_format is not None:
             more = merged(more, self.response_format.to_options())
-        called = self.called()
-        if called is not None:
+        if (called := self.called()) is not None:
             more = merged(more, {"schema": _schema_of_calls(called), "order": "schema"})
         return merged(options, more)
+
+    def callable_tools(self) -> list[Tool]:
+        """The tools that the answer may call."""
+        return [] if self.tool_choice == "none" else self.tools or []
 
     def called(self) -> list[Function] | None:
         """The functions of which one must be called; None if none must.
@@ -346,8 +353,9 @@ class ChatRequest(Sampled):
     def to_prompt(self, model: TextModel) -> list[dict[str, object]]:
         """The messages for the model, with the tools described in the system message."""
         turns = list(visible_turns([message.to_turn() for message in self.messages], model.kinds))
-        if self.tools and self.tool_choice != "none" and not model.kinds:
-            described = "\n".join(tool.function.model_dump_json(exclude_none=True) for tool in self.tools)
+        tools = self.callable_tools()
+        if tools and not model.kinds:
+            described = "\n".join(tool.function.model_dump_json(exclude_none=True) for tool in tools)
             text = f'Answer with {{"name": ..., "arguments": {{...}}}} to call one of these functions:\n{described}'
             if turns[0]["role"] == "system":
                 turns[0] = turns[0] | {"content": f"{turns[0]['content']}\n\n{text}"}

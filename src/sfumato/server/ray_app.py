@@ -31,7 +31,7 @@ from sfumato.server.boundary import Limits
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import Host, parse_names
-from sfumato.server.streaming import run_while_connected, sse
+from sfumato.server.streaming import end_tasks, run_while_connected, sse
 
 _TRIES = 3
 """Maximum replicas tried in turn when replicas are lost."""
@@ -117,8 +117,7 @@ class Replica:
                 yield message
             working.result()
         finally:
-            working.cancel()
-            await asyncio.wait({working})
+            await end_tasks([working])
 
 
 class Ingress:

@@ -226,7 +226,7 @@ def _response(body: ResponseRequest, **more: Any) -> _Json:
     } | more
 
 
-def _ended(body: ResponseRequest, result: Result, item: _Json) -> _Json:
+def _ended(result: Result, item: _Json) -> _Json:
     """Final fields of a response."""
     is_whole = finish_reason(result) == "stop"
     return {
@@ -246,16 +246,13 @@ def _message(item_id: str, status: str, *content: _Json) -> _Json:
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": list(content)}
 
 
-def _call(item_id: str, call: FunctionCall) -> _Json:
-    head = {"id": item_id, "type": "function_call", "call_id": f"call_{uuid.uuid4().hex[:24]}", "status": "completed"}
-    return head | call.model_dump()
-
-
 def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> _Json:
     """The output of a result: a text, or a function call."""
     call = call_of(chat, result)
     if call is not None:
-        return _call(item_id, call)
+        call_id = f"call_{uuid.uuid4().hex[:24]}"
+        head = {"id": item_id, "type": "function_call", "call_id": call_id, "status": "completed"}
+        return head | call.model_dump()
     logprobs = logprobs_of(model, result) if chat.logprobs else []
     status = "completed" if finish_reason(result) == "stop" else "incomplete"
     return _message(item_id, status, _part(result.text, logprobs))
@@ -263,7 +260,7 @@ def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> 
 
 def response_answer(model: TextModel, body: ResponseRequest, chat: ChatRequest, result: Result) -> _Json:
     """A response."""
-    return _response(body, **_ended(body, result, _item(model, chat, result, f"msg_{uuid.uuid4().hex}")))
+    return _response(body, **_ended(result, _item(model, chat, result, f"msg_{uuid.uuid4().hex}")))
 
 
 async def response_stream(
@@ -273,7 +270,7 @@ async def response_stream(
     item_id, response, numbers = f"msg_{uuid.uuid4().hex}", _response(body), itertools.count()
     location = {"item_id": item_id, "output_index": 0, "content_index": 0}
     # A possible call is another kind of item, so none is opened before this is known.
-    held = bool(chat.tools) and chat.tool_choice != "none"
+    held = bool(chat.callable_tools())
 
     def event(kind: str, **fields: Any) -> str:
         return sse({"type": kind, "sequence_number": next(numbers)} | fields, kind)
@@ -290,7 +287,7 @@ async def response_stream(
 
     def end_events(result: Result, rest: str, logprobs: Sequence[_Json]) -> list[str]:
         item = _item(hosted.model, chat, result, item_id)
-        end = response | _ended(body, result, item)
+        end = response | _ended(result, item)
         parts = []
         if item["type"] == "function_call":
             whole = {"item_id": item_id, "output_index": 0}

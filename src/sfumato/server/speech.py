@@ -259,8 +259,5 @@ async def _read_form(request: Request, name: str) -> tuple[bytes, Asked, str]:
         temperature = -1.0
     if not 0 <= temperature <= 1:
         raise RequestError(f"temperature is {fields['temperature'][:40]!r}; allowed: 0 to 1")
-    return (
-        recording,
-        Asked(language=fields.get("language"), prompt=fields.get("prompt"), temperature=temperature),
-        shape,
-    )
+    asked = Asked(language=fields.get("language"), prompt=fields.get("prompt"), temperature=temperature)
+    return recording, asked, shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -32,10 +32,7 @@ async def run_while_connected(request: Request, work: Awaitable[Answer]) -> Answ
             raise ClientDisconnect
         return working.result()
     finally:
-        for task in (working, watching):
-            if not task.done():
-                task.cancel()
-        await asyncio.wait({working, watching})
+        await end_tasks([working, watching])
 
 
 async def run_to_end(work: Awaitable[Answer]) -> Answer:
@@ -46,6 +43,15 @@ async def run_to_end(work: Awaitable[Answer]) -> Answer:
     except asyncio.CancelledError:
         await asyncio.wait({working})
         raise
+
+
+async def end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancel tasks and wait until they have ended."""
+    tasks = list(tasks)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 async def _disconnected(request: Request) -> None:
@@ -59,35 +65,35 @@ def sse(data: dict[str, Any] | str, name: str | None = None, number: int | None 
     return f"{head}data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
 
 
+DONE = sse("[DONE]")
+"""The end of a stream in OpenAI's format."""
+
+
 class Events(StreamingResponse):
     """A response of server-sent events, see `keep_alive`."""
 
-    def __init__(self, parts: AsyncGenerator[str, None], **ending: str) -> None:
+    def __init__(self, parts: AsyncGenerator[str, None], *, end: str = DONE) -> None:
         media_type = "text/event-stream; charset=utf-8"
-        super().__init__(keep_alive(parts, **ending), media_type=media_type, headers={"Cache-Control": "no-cache"})
+        super().__init__(keep_alive(parts, end), media_type=media_type, headers={"Cache-Control": "no-cache"})
 
 
-async def keep_alive(parts: AsyncGenerator[str, None], end: str = sse("[DONE]")) -> AsyncIterator[str]:
+async def keep_alive(parts: AsyncGenerator[str, None], end: str) -> AsyncIterator[str]:
     """A stream that reports its own failure, marks its end, and sends a comment after `PING_S` of silence."""
     following: asyncio.Future[str | None] | None = None
     try:
         while True:
-            following = following or asyncio.ensure_future(anext(parts, None))
-            done, _ = await asyncio.wait({following}, timeout=PING_S)
-            if not done:
+            following = asyncio.ensure_future(anext(parts, None))
+            while not (await asyncio.wait({following}, timeout=PING_S))[0]:
                 yield ": ping\n\n"
-                continue
-            part, following = following.result(), None
+            part = following.result()
             if part is None:
                 break
             yield part
     except Exception as error:
-        following = None
         yield sse(ApiError.of(error).to_dict())
     finally:
         if following is not None:
-            following.cancel()
-            await asyncio.wait({following})
+            await end_tasks([following])
         await parts.aclose()
     if end:
         yield end
