@@ -88,11 +88,11 @@ def test_chats_pairs_and_texts(tmp_path: Path, byte_tokenizer: Tokenizer):
     assert all(document in found for document in expected)
 
 
-@pytest.mark.parametrize("name", ["a.ndjson", "a.JSONL", "a.jsonl.gz", "a.jsonl"])
+@pytest.mark.parametrize("name", ["a.ndjson", "a.JSONL", "a.jsonl.gz", "a.JSONL.GZ", "a.jsonl"])
 def test_files_of_lines_are_known_by_their_names(tmp_path: Path, name: str):
     """A byte order mark, as some editors write it, is no part of them."""
     content = codecs.BOM_UTF8 + b'{"prompt": "a", "response": "b"}\n{"text": "c"}\n'
-    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.lower().endswith(".gz") else content)
     assert [record.text for record in read_records(tmp_path / name)] == ["b", "c"]
     assert [record.text for record in read_records(tmp_path)] == ["b", "c"]
 

@@ -79,23 +79,23 @@ def evaluate(
         find_task(task)
     options: GenerateOptions = {"system": system, "stop": stop}
     Sampling(seed=seed, settings=settings).apply_to(options)
-    text_model = weights.load(model)
-    asked = tasks or text_model.tasks or list(TASKS)
     if samples is None and (judge is not None or max_tokens is not None):
         raise RequestError("--judge and --max-tokens are given; allowed: only with --samples")
+    if samples is not None and (tasks or gaps or lengths):
+        raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")
+    if gaps and lengths:
+        raise RequestError("--gaps and --lengths are both given; allowed: one of them")
+    if gaps and stop is not None:
+        raise RequestError("stop does not apply to gaps; leave it out")
+    text_model = weights.load(model)
+    asked = tasks or text_model.tasks or list(TASKS)
     if samples is not None:
-        if tasks or gaps or lengths:
-            raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")
         options["max_tokens"] = max_tokens
         _evaluate_samples(text_model, samples, judge, caps, as_json, n, options)
         return
-    if gaps and lengths:
-        raise RequestError("--gaps and --lengths are both given; allowed: one of them")
     if gaps:
         from sfumato.evaluation.tasks import evaluate_gaps
 
-        if stop is not None:
-            raise RequestError("stop does not apply to gaps; leave it out")
         of_gaps: InfillOptions = {"system": system}
         Sampling(seed=seed, settings=settings).apply_to(of_gaps)
         _print_each(partial(evaluate_gaps, text_model, **of_gaps), _gap_cells, asked, caps, n, as_json, "gaps")

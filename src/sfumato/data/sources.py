@@ -138,7 +138,7 @@ def read_records(path: Path) -> list[Record]:
         ConfigError: if the file is missing, empty, not UTF-8, or has an invalid line; if there are no shards.
     """
     if path.is_dir():
-        shards = sorted(one for one in path.iterdir() if one.suffix == ".parquet" or _has_lines(one))
+        shards = sorted(one for one in path.iterdir() if one.suffix.lower() == ".parquet" or _has_lines(one))
         if not shards:
             raise ConfigError(f"{path} holds no shards; allowed: a file, or a directory of .jsonl or .parquet files")
         records = [record for shard in shards for record in _records_of_file(shard)]
@@ -150,7 +150,7 @@ def read_records(path: Path) -> list[Record]:
 
 
 def _records_of_file(path: Path) -> list[Record]:
-    if path.suffix == ".parquet" and path.exists():
+    if path.suffix.lower() == ".parquet" and path.exists():
         return [_record(row, f"{path}:{number}") for number, row in enumerate(_parquet_rows(path), 1)]
     if path.suffix.lower() == ".json":
         raise ConfigError(f"{path} is a JSON file; allowed: one object a line, in a file that ends with .jsonl")
@@ -188,7 +188,7 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
 def _read_text(path: Path) -> str:
     try:
         content = path.read_bytes()
-        return (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+        return (gzip.decompress(content) if path.suffix.lower() == ".gz" else content).decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from sfumato.storage import write_atomically
 
 Row = dict[str, str]
 NOTE = (
-    "Scores are shares of correct answers, with 95% bootstrap intervals. Items that a system refused or failed to "
+    "Scores are shares of correct answers, with 95% intervals (Wilson). Items that a system refused or failed to "
     "answer enter no score. Seconds are medians of items asked one at a time, including the network for an API; CPU "
     "seconds are of all threads, and other programs on the machine do not lengthen them."
 )

@@ -122,7 +122,7 @@ class ModelResponse(_Described):
 
     id: str
     object: Literal["response"]
-    status: Literal["completed", "incomplete", "cancelled"]
+    status: Literal["completed", "incomplete", "failed"]
     output: list[_Json]
 
 

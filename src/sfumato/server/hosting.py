@@ -295,13 +295,17 @@ async def _run_aside(function: Callable[[], Answer]) -> Answer:
 
 
 def parse_names(models: Iterable[str]) -> dict[str, str]:
-    """Names of models in requests: as given, a path's last part, or as NAME=MODEL sets it."""
+    """Names of models in requests: as given, a path's last part, or as NAME=MODEL sets it.
+
+    Raises:
+        ConfigError: if two have the same.
+    """
     names: dict[str, str] = {}
     for given in models:
         name, separator, source = given.partition("=")
         if not separator:
             name, source = Path(given).name if Path(given).exists() else given, given
         if name in names:
-            raise ApiError(400, f"two models are called {name!r}; allowed: NAME=MODEL for one of them")
+            raise ConfigError(f"two models are called {name!r}; allowed: NAME=MODEL for one of them")
         names[name] = source
     return names
