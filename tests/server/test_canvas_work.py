@@ -12,8 +12,8 @@ import pytest
 
 from serving import EXPRESSION, Served
 from sfumato.engine.model import TextModel
-from sfumato.server.app import CanvasStream
 from sfumato.server.canvas import LiveCanvas
+from sfumato.server.canvas_routes import CanvasStream
 from sfumato.server.canvases import Canvases, CanvasRequest
 
 

@@ -23,9 +23,9 @@ from benchmarks.http_load import Follower
 from starlette.requests import ClientDisconnect
 
 from serving import EXPRESSION, Served, start
-from sfumato.server.app import CanvasStream
 from sfumato.server.boundary import Limits
 from sfumato.server.canvas import MAX_BEHIND, LiveCanvas, changes
+from sfumato.server.canvas_routes import CanvasStream
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, Replacement, _replaced
 from sfumato.server.history import History
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any, Concatenate, Unpack
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from sfumato.client.connection import AsyncWire, BlockingWire, Connection, P, blocking, blocking_iterator
 from sfumato.client.drafts import AnswerText, CanvasText, LostTrackError
@@ -320,6 +320,17 @@ class AsyncClient(Connection):
         await canvas.refresh()
         return canvas
 
+    async def list_canvases(self: Connection, *, limit: int = 20, after: str | None = None) -> list[AsyncCanvas]:
+        """List your canvases, newest first.
+
+        Args:
+            limit: how many, up to 100.
+            after: id of the last one of the page before.
+        """
+        query = {"limit": limit} | ({} if after is None else {"after": after})
+        page = await self.fetch(Ask(method="GET", path=f"/v1/canvas?{urlencode(query)}"), dict)
+        return [AsyncCanvas(self, values) for values in page["data"]]
+
 
 class Client(Connection):
     """Client of a Sfumato server.
@@ -360,3 +371,8 @@ class Client(Connection):
     infill = blocking(AsyncClient.infill)
     canvas = blocking_canvas(AsyncClient.canvas)
     find_canvas = blocking_canvas(AsyncClient.find_canvas)
+
+    @functools.wraps(AsyncClient.list_canvases)
+    def list_canvases(self, *, limit: int = 20, after: str | None = None) -> list[Canvas]:
+        found = blocking(AsyncClient.list_canvases)(self, limit=limit, after=after)
+        return [Canvas(self, canvas._values) for canvas in found]

@@ -11,7 +11,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from fastapi import Depends, Request
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter, RateLimiter, SlidingWindowCounterRateLimiter
@@ -159,3 +161,13 @@ def _read(path: Path) -> tuple[Key, ...]:
 
 def _refused(message: str) -> ApiError:
     return ApiError(401, message, code="invalid_api_key", headers={"WWW-Authenticate": "Bearer"})
+
+
+# A coroutine, because FastAPI runs functions in a thread, which costs more than they do.
+async def owner_of(request: Request) -> str:
+    """Name of the request's key; empty if none is needed."""
+    key: Key | None = getattr(request.state, "key", None)
+    return key.name if key else ""
+
+
+Owner = Annotated[str, Depends(owner_of)]

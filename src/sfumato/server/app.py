@@ -7,24 +7,22 @@ import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Header, Query, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
-from starlette.types import Receive, Scope, Send
 
 import sfumato
 from sfumato.engine.model import TextModel
 from sfumato.errors import SfumatoError
 from sfumato.server import completions, documents
-from sfumato.server.access import Access, Key
+from sfumato.server.access import Access, owner_of
 from sfumato.server.bodies import JsonRoute
 from sfumato.server.boundary import Boundary, Limits, check_query, refuse
-from sfumato.server.canvas import LiveCanvas, ag_ui_events
-from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, UndoRequest
+from sfumato.server.canvas_routes import canvas_routes
+from sfumato.server.canvases import Canvases
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
 from sfumato.server.echo import echo_answer
@@ -37,7 +35,7 @@ from sfumato.server.edits import (
 )
 from sfumato.server.history import History
 from sfumato.server.hosting import Bill, Host, HostedModel
-from sfumato.server.images import AssetRequest, Assets, ImageRequest, make_images, read_images
+from sfumato.server.images import Assets, ImageRequest, make_images, read_images
 from sfumato.server.metrics import Metrics, record_spans
 from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest
 from sfumato.server.responses import ResponseRequest, response_answer, response_stream
@@ -49,14 +47,6 @@ from sfumato.server.upstream import Relay
 
 _Json = dict[str, Any]
 _THREADS = 64
-_CANVASES = documents.CanvasBody | documents.CanvasBodies
-
-
-# Coroutines, because FastAPI runs functions in a thread, which costs more than they do.
-async def owner_of(request: Request) -> str:
-    """Name of the request's key; empty if none is needed."""
-    key: Key | None = getattr(request.state, "key", None)
-    return key.name if key else ""
 
 
 async def bill_of(request: Request) -> Bill:
@@ -64,7 +54,6 @@ async def bill_of(request: Request) -> Bill:
     return functools.partial(request.app.state.bill, await owner_of(request))
 
 
-Owner = Annotated[str, Depends(owner_of)]
 Billed = Annotated[Bill, Depends(bill_of)]
 
 
@@ -281,80 +270,6 @@ def create_app(
         """Answer questions about a text with probabilities (TypeSafe)."""
         return await decide(body, request, bill)
 
-    # Canvases.
-
-    @app.post("/v1/canvas", tags=["canvases"], **answered(_CANVASES, streamed=True, status_202=_CANVASES))
-    async def create_canvas(body: CanvasRequest, request: Request, owner: Owner) -> Response:
-        """Create one or n canvases."""
-        made = await canvases.create(body, owner)
-        if body.background:
-            return JSONResponse(_listed(made), 202)
-        if body.stream:
-            return CanvasStream(made)
-        tasks = [canvas.task for canvas in made if canvas.task is not None]
-        try:
-            await run_while_connected(request, asyncio.gather(*map(asyncio.shield, tasks)))
-        except (ClientDisconnect, asyncio.CancelledError):
-            for task in tasks:
-                task.cancel()
-            raise
-        for canvas in made:
-            if canvas.failure is not None:
-                raise canvas.failure
-        return JSONResponse(_listed(made))
-
-    @app.get("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.CanvasBody))
-    async def read_canvas(canvas_id: str, owner: Owner) -> _Json:
-        """A canvas's current state."""
-        return (await canvases.find(canvas_id, owner)).to_dict()
-
-    @app.get(
-        "/v1/canvas/{canvas_id}/events",
-        tags=["canvases"],
-        response_class=documents.EventStream,
-        **answered(documents.CanvasEvent),
-    )
-    async def canvas_events(
-        canvas_id: str,
-        owner: Owner,
-        after: int | None = None,
-        last_event_id: Annotated[str | None, Header()] = None,
-        shape: Annotated[Literal["sfumato", "ag-ui"], Query(alias="format")] = "sfumato",
-    ) -> Response:
-        """A canvas's events after an event number; without one, or if it is too old, a snapshot comes first. AG-UI's
-        format always starts with a snapshot."""
-        canvas = await canvases.find(canvas_id, owner)
-        if after is None and last_event_id is not None and last_event_id.isdecimal():
-            after = int(last_event_id[:18])
-        parts = ag_ui_events(canvas.id, canvas.events()) if shape == "ag-ui" else canvas.events(after)
-        return Events(parts, end="")
-
-    @app.post("/v1/canvas/{canvas_id}/edits", tags=["canvases"], **answered(documents.CanvasBody))
-    async def edit_canvas(canvas_id: str, body: EditRequest, request: Request, owner: Owner) -> _Json:
-        """Edit a canvas: replace parts of its text, have the model rewrite spans, or both; everything else stays."""
-        return (await run_while_connected(request, canvases.edit(canvas_id, body, owner))).to_dict()
-
-    @app.post("/v1/canvas/{canvas_id}/undo", tags=["canvases"], **answered(documents.CanvasBody))
-    async def undo_canvas(canvas_id: str, body: UndoRequest, owner: Owner) -> _Json:
-        """Restore the previous text."""
-        return (await canvases.undo(canvas_id, body.base_rev, owner)).to_dict()
-
-    @app.get("/v1/canvas/{canvas_id}/revisions", tags=["canvases"], **answered(documents.Revisions))
-    async def canvas_revisions(canvas_id: str, owner: Owner) -> _Json:
-        """All revisions of a canvas."""
-        return {"object": "list", "data": await canvases.revisions(canvas_id, owner)}
-
-    @app.delete("/v1/canvas/{canvas_id}", tags=["canvases"], **answered(documents.Deleted))
-    async def delete_canvas(canvas_id: str, owner: Owner) -> _Json:
-        """Stop work on a canvas and delete it."""
-        await canvases.delete(canvas_id, owner)
-        return {"id": canvas_id, "object": "canvas.deleted", "deleted": True}
-
-    @app.post("/v1/canvas/{canvas_id}/assets", tags=["canvases"], **answered(documents.Asset, status=202))
-    async def add_asset(canvas_id: str, body: AssetRequest, owner: Owner) -> Response:
-        """Start generating a picture for a slot of a canvas; its events and the canvas show when it is ready."""
-        return JSONResponse(await assets.add(canvas_id, body, owner), 202)
-
     # Beside text.
 
     @app.post("/v1/images/generations", tags=["images"], **answered(documents.ImageAnswer))
@@ -362,6 +277,7 @@ def create_app(
         """Generate pictures. Without an image model, these are placeholder patterns."""
         return await run_while_connected(request, make_images(painter, body))
 
+    app.include_router(canvas_routes(canvases, assets))
     app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
     if studio is not None:
@@ -372,33 +288,6 @@ def create_app(
 def describe() -> _Json:
     """The OpenAPI document."""
     return create_app(Host({}), History(":memory:")).openapi()
-
-
-def _listed(made: list[LiveCanvas]) -> _Json:
-    if len(made) == 1:
-        return made[0].to_dict()
-    return {"object": "list", "data": [canvas.to_dict() for canvas in made]}
-
-
-class CanvasStream(Events):
-    """The events of several canvases in sequence; work on them ends if the reader leaves, even before the first."""
-
-    def __init__(self, made: list[LiveCanvas]) -> None:
-        self._made = made
-        super().__init__(self._events(), end="")
-
-    async def _events(self) -> AsyncGenerator[str, None]:
-        for canvas in self._made:
-            async for part in canvas.events():
-                yield part
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            for canvas in self._made:
-                if canvas.task is not None and canvas.status == "running":
-                    canvas.task.cancel()
 
 
 async def _streamed(

@@ -9,7 +9,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import BusyError
@@ -161,6 +161,13 @@ def _place(location: Sequence[str | int], body: object) -> str | None:
     return ".".join(names)[:_MAX_SHOWN] or None
 
 
+def _flat(routes: Iterable[BaseRoute]) -> Iterator[BaseRoute]:
+    """Routes with those of included routers, which newer versions of FastAPI keep apart."""
+    for route in routes:
+        router = getattr(route, "original_router", None)
+        yield from [route] if router is None else _flat(router.routes)
+
+
 class Boundary:
     """Middleware that gives every request an id, checks its key and size, and counts it.
 
@@ -220,7 +227,7 @@ class Boundary:
     def _route(self, scope: Scope) -> str:
         """The path's pattern, also if the request was refused before it came there."""
         found = scope.get("route") or next(
-            (one for one in self._app.routes if one.matches(scope)[0] is not Match.NONE), None
+            (one for one in _flat(self._app.routes) if one.matches(scope)[0] is not Match.NONE), None
         )
         return getattr(found, "path", "unknown")
 

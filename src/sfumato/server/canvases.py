@@ -11,6 +11,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -253,6 +254,25 @@ class Canvases:
         if canvas is None or canvas.owner != owner:
             raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param="canvas_id")
         return canvas
+
+    async def page(self, owner: str, limit: int, after: str | None) -> tuple[list[LiveCanvas], bool]:
+        """An owner's canvases, newest first, and whether there are more.
+
+        Args:
+            after: id of the last canvas of the page before.
+
+        Raises:
+            ApiError: 404 if there is no such canvas.
+        """
+        if after is not None:
+            await self.find(after, owner)
+        ids = await asyncio.to_thread(self._history.newest, owner, limit + 1, after)
+        found = []
+        for canvas_id in ids[:limit]:
+            # It may have been deleted meanwhile.
+            with suppress(ApiError):
+                found.append(await self.find(canvas_id, owner))
+        return found, len(ids) > limit
 
     async def edit(self, canvas_id: str, body: EditRequest, owner: str) -> LiveCanvas:
         """Edit a canvas by hand, by the model, or both, and return its new revision.

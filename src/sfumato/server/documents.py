@@ -158,6 +158,12 @@ class CanvasBodies(_Described):
     data: list[CanvasBody]
 
 
+class CanvasPage(CanvasBodies):
+    """Canvases, newest first."""
+
+    has_more: bool
+
+
 class CanvasChange(_Described):
     """A replaced part of the text."""
 

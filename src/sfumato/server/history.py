@@ -132,6 +132,21 @@ class History:
         found = dict(canvas) | {"assets": {row["slot"]: row["asset"] for row in assets}}
         return found | (none if revision is None else {name: revision[name] for name in none})
 
+    def newest(self, owner: str, limit: int, after: str | None = None) -> list[str]:
+        """Ids of an owner's canvases, newest first.
+
+        Args:
+            after: id of the last canvas of the page before.
+        """
+        order = (_CANVASES.c.created.desc(), _CANVASES.c.id)
+        wanted = select(_CANVASES.c.id).where(_CANVASES.c.owner == owner).order_by(*order).limit(limit)
+        if after is not None:
+            last = select(_CANVASES.c.created).where(_CANVASES.c.id == after).scalar_subquery()
+            same = (_CANVASES.c.created == last) & (_CANVASES.c.id > after)
+            wanted = wanted.where((_CANVASES.c.created < last) | same)
+        with self._engine.connect() as connection:
+            return list(connection.execute(wanted).scalars())
+
     def revisions(self, canvas_id: str) -> list[dict[str, Any]]:
         """All revisions of a canvas, oldest first."""
         columns = [column for column in _REVISIONS.c if column.name != "canvas_id"]
