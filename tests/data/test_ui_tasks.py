@@ -204,6 +204,24 @@ def test_a_sentence_with_several_commands_is_about_as_many_components():
     assert counts == {2, 3, 4, 5, 6}
 
 
+def test_commands_about_filtered_screens_count_what_is_seen():
+    filtered, by_position = TASKS["ui_edit_filtered"], 0
+    for seed in range(60):
+        item = filtered.generate(seed)
+        assert filtered.check(item, item.response)
+        shown, _, said = item.prompt.rpartition("\n> ")
+        page = parse(shown)
+        assert sum(each.get("hidden") is not None for each in page.walk()) > 1
+        ordinal = re.fullmatch(r".*\bthe (first|second|third) (?:item|task|entry|checkbox)\b.*", said)
+        holders = [each for each in page.walk() if each.kind == "list"]
+        if ordinal and len(holders) == 1:
+            number = ("first", "second", "third").index(ordinal[1])
+            seen = [each for each in holders[0].children if each.get("hidden") is None]
+            assert seen[number].id in item.response.split()[1].rstrip(":").split(","), item.prompt
+            by_position += 1
+    assert by_position > 5
+
+
 def test_phrases_are_found_by_text_position_and_kind():
     find = TASKS["ui_find"]
     texts_seen = positions = 0

@@ -9,7 +9,7 @@ from random import Random
 from sfumato.data.apps.domains import Domain, capitalize, coin_thing
 from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.references import holder_of, refer
-from sfumato.data.apps.screens import draw_domain, draw_screen
+from sfumato.data.apps.screens import ORDINALS, draw_domain, draw_screen
 from sfumato.data.apps.speech import plain, templates, texts, word
 from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse
@@ -51,6 +51,8 @@ _FLAGGED_SHARE = 0.4
 _NAMED_LIST_SHARE = 0.25
 _IT_SHARE = 0.3
 """Share of sentences with several commands of which the second is about the same component, called "it"."""
+_POSITION_SHARE = 0.8
+_POSITION = re.compile(rf"\b(the ({'|'.join(ORDINALS)}|last)|number \d+)\b(?! place)")
 _MAX_LINES = 16
 _MAX_TOGETHER = 6
 _MAX_REFERENCES = 8
@@ -178,6 +180,25 @@ def draw_commands(random: Random) -> Command:
                     intent="several",
                     combination=False,
                 )
+
+
+def draw_filtered_command(random: Random) -> Command:
+    """A command about one component of a page of which several are hidden; most name it by its position among those
+    beside it that are not."""
+    by_position = random.random() < _POSITION_SHARE
+    while True:
+        domain = draw_domain(random, held_out=False)
+        page = draw_page(random, domain, unseen_domain=False, last=random.choice(("only_state", "hide_state")))
+        if sum(each.get("hidden") is not None for each in page.walk()) < 2:
+            continue
+        for intent in random.choices(_TOGETHER, k=_MAX_TRIES):
+            command = _command(random, page, domain, intent, unseen_wording=False)
+            if command is None or command.combination:
+                continue
+            [named, *_] = select(page, command.program.split()[1].rstrip(":"))
+            beside = holder_of(page, named).children
+            if not by_position or (_POSITION.search(command.sentence) and any(each.get("hidden") for each in beside)):
+                return command
 
 
 def draw_references(random: Random) -> tuple[Component, list[tuple[str, str]]]:

@@ -13,7 +13,13 @@ from importlib import resources
 from random import Random
 from typing import ClassVar, Literal, TypeVar, get_args
 
-from sfumato.data.apps.commands import Command, draw_command, draw_commands, draw_references
+from sfumato.data.apps.commands import (
+    Command,
+    draw_command,
+    draw_commands,
+    draw_filtered_command,
+    draw_references,
+)
 from sfumato.data.apps.examples import draw_edit_example, draw_screen_example
 from sfumato.data.apps.screens import Screen as DrawnScreen
 from sfumato.data.apps.screens import draw_screen
@@ -142,6 +148,15 @@ class SeveralEdits(Edit):
         return draw_commands(random)
 
 
+class FilteredEdits(Edit):
+    """Write the program for a command about a screen that shows a part of its components."""
+
+    suffix = "filtered"
+
+    def _command(self, random: Random) -> Command:
+        return draw_filtered_command(random)
+
+
 class ScreenExamples(Screen):
     """Screens that were written one by one, varied; for training."""
 
@@ -223,6 +238,7 @@ class Written(Task):
 def ui_tasks() -> Iterator[Task]:
     """All tasks, with the held-out variants of screens and edits."""
     yield SeveralEdits()
+    yield FilteredEdits()
     yield ScreenExamples()
     yield EditExamples()
     yield Find()
