@@ -390,7 +390,7 @@ def curve(
         line=lambda row: f"{row['run']}: {row['what']}",
         title="held-out documents and answers, over positions trained",
         x_label="positions trained, canvases included",
-        y_label="nats a token; shares",
+        y_label="nats per token; shares",
         logarithmic=False,
     )
 

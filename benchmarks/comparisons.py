@@ -141,7 +141,7 @@ def quality(
     if text is not None:
         columns = {
             "weights": lambda row: row["quantize"] or "float32",
-            "nats a token": "{cross_entropy:.4f}",
+            "nats per token": "{cross_entropy:.4f}",
             "change": "{change:+.2%}",
             "same best token": "{agreement:.1%}",
         }
