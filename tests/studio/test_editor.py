@@ -165,3 +165,54 @@ def test_suggestions_can_be_accepted_refused_or_ignored(page: Page, served: Serv
     page.get_by_label("Suggest as I type").uncheck()
     page.keyboard.type("2")
     assert len(requests) == 4
+
+
+@pytest.mark.parametrize("example", ["area.py", "clamp.py", "shapes.py", "lists.py"])
+def test_example_is_mended_by_the_main_button(page: Page, example: str):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    page.get_by_label("Examples").select_option(example)
+    expect(page.get_by_text(f"{example} is open.")).to_be_visible()
+    page.get_by_role("button", name="ewrite").click()
+    expect(page.get_by_text("One change: accept or refuse it.")).to_be_visible()
+
+
+def test_empty_file_is_not_sent(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    page.get_by_label("Examples").select_option("shapes.py")
+    expect(page.get_by_role("button", name="Rewrite the selection")).to_be_visible()
+    page.get_by_label("Examples").select_option("new")
+    page.get_by_role("button", name="Find and rewrite").click()
+    expect(page.get_by_text("The file is empty: write something, or open a file.")).to_be_visible()
+
+
+def test_text_of_another_tab_can_be_taken_over(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    other = page.context.new_page()
+    other.goto("/editor")
+    expect(other.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    other.get_by_label("Examples").select_option("lists.py")
+    other.close(run_before_unload=True)
+    offer = page.get_by_role("alert").filter(has_text="Another tab left “lists.py”")
+    offer.get_by_role("button", name="Take it over").click()
+    expect(page.get_by_label("Name of the file")).to_have_value("lists.py")
+    expect(page.locator(".cm-line", has_text="def total")).to_be_visible()
+    expect(offer).to_have_count(0)
+
+
+def test_redo_works_with_caps_lock(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    rewrite(page)
+    page.get_by_role("button", name="Accept all").click()
+    expect(page.get_by_text("Accepted.")).to_be_visible()
+    page.locator(".cm-line").first.click()
+    page.keyboard.press("Control+z")
+    expect(page.get_by_text("Undone: the text is as it was before.")).to_be_visible()
+    # With Caps Lock on, Shift gives a small letter.
+    init = {"key": "z", "code": "KeyZ", "keyCode": 90, "ctrlKey": True, "shiftKey": True, "bubbles": True}
+    page.locator(".cm-content").dispatch_event("keydown", init | {"cancelable": True, "composed": True})
+    expect(page.get_by_text("Redone.")).to_be_visible()
+    expect(page.locator(".cm-line", has_text="a * b")).to_be_visible()

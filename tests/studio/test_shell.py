@@ -83,6 +83,36 @@ def test_unknown_paths_give_a_readable_page(page: Page, check_accessibility: Cal
     expect(page.get_by_role("heading", level=1)).to_have_text("404")
     expect(page.get_by_text("there is no GET /nowhere")).to_be_visible()
     check_accessibility(page)
+    page.get_by_role("link", name="All pages").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Watch text take shape")
+
+
+def test_page_that_cannot_be_got_can_be_tried_again(open_page: Callable[[str], Page], served: Served):
+    page = open_page(served.url)
+    page.goto("/canvas")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Canvas")
+    page.context.set_offline(True)
+    page.get_by_role("link", name="Structure").click()
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("This page could not be got from the server.")
+    alert.get_by_role("button", name="Try again").click()
+    expect(page.locator("sf-app [role=status].visually-hidden")).to_have_text("The server still cannot be reached.")
+    expect(alert).to_be_visible()
+    page.context.set_offline(False)
+    alert.get_by_role("button", name="Try again").click()
+    expect(page.locator("sf-structure-page h1")).to_have_text("Structure")
+
+
+def test_navigation_fades_where_it_goes_on(page: Page):
+    page.set_viewport_size(PHONE)
+    width = "(nav, side) => parseFloat(nav.style.getPropertyValue(side))"
+    for path, has_before, has_after in (("/canvas", False, True), ("/cost", True, True), ("/desktop", True, False)):
+        page.goto(path)
+        nav = page.get_by_label("Pages", exact=True)
+        expect(nav.locator("[aria-current]")).to_be_in_viewport()
+        page.wait_for_timeout(100)
+        assert (nav.evaluate(width, "--before") > 0) == has_before, path
+        assert (nav.evaluate(width, "--after") > 0) == has_after, path
 
 
 def test_key_is_requested_once(open_page: Callable[[str], Page], locked: Served):
@@ -125,8 +155,14 @@ def test_outage_is_reported_until_it_ends(open_page: Callable[[str], Page], serv
     page = open_page(served.url)
     page.goto("/cost")
     expect(page.get_by_label("Model")).to_have_text("tiny")
+    chart = page.locator("sf-chart").filter(has_text="Running")
+    chart.get_by_text("In numbers").click()
     error = page.get_by_text("the server cannot be reached; is it running?")
+    unknown = chart.get_by_role("cell", name="–", exact=True)
+    expect(unknown).to_have_count(0)
     page.context.set_offline(True)
     expect(error).to_be_visible()
     page.context.set_offline(False)
     expect(error).to_be_hidden()
+    # The line breaks there.
+    expect(unknown.first).to_be_visible()

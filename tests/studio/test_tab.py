@@ -27,7 +27,7 @@ TAB = "document.querySelector('sf-app').shadowRoot.querySelector('sf-tab-page')"
 def open_tab(page: Page) -> None:
     """Open the page and wait until a model is loaded."""
     page.goto("/tab")
-    expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+    expect(page.get_by_role("button", name="Denoise")).to_be_enabled()
 
 
 def until(page: Page, condition: str) -> None:
@@ -77,7 +77,7 @@ def test_output_equals_python(page: Page, name: str):
 def test_link_opens_it_isolated_and_steps_can_be_shown(page: Page, check_accessibility: Any):
     page.goto("/canvas")
     page.get_by_role("link", name="Tab").click()
-    expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+    expect(page.get_by_role("button", name="Denoise")).to_be_enabled()
     assert page.evaluate("crossOriginIsolated")
     generate(page, "answer, then derive: 81*(2/3)^2+sqrt(9)", 1)
     expect(page.get_by_label("Text of seed 1")).to_contain_text("36+3 = 39")
@@ -115,6 +115,47 @@ def test_tab_works_offline(browser: Browser, stoppable_server: Any):
     context.close()
 
 
+def test_model_that_is_not_stored_does_not_lock_the_tab(browser: Browser, stoppable_server: Any):
+    served, stop = stoppable_server
+    context = browser.new_context(base_url=served.url, reduced_motion="reduce")
+    page = context.new_page()
+    open_tab(page)
+    page.wait_for_selector("html[data-offline=ready]", state="attached")
+    stop()
+    alert = page.get_by_role("alert")
+    page.get_by_label("Model").select_option("ui")
+    expect(alert).to_contain_text("The model ui could not be loaded: the server cannot be reached")
+    expect(alert).to_contain_text("You can go on with tiny.")
+    expect(page.get_by_label("Model")).to_have_value("tiny")
+    assert generate(page, "fizzbuzz in python", 3)["finish_reason"] == "stop"
+    # Only what was loaded is remembered.
+    open_tab(page)
+    expect(alert).to_have_count(0)
+    # One that was remembered, and is not stored any more.
+    page.evaluate("localStorage.setItem('sfumato.tab.model', JSON.stringify('ui'))")
+    open_tab(page)
+    expect(alert).to_contain_text("You can go on with tiny.")
+    expect(page.get_by_label("Model")).to_have_value("tiny")
+    context.close()
+
+
+def test_pages_that_need_the_server_say_so_without_it(browser: Browser, stoppable_server: Any):
+    served, stop = stoppable_server
+    context = browser.new_context(base_url=served.url)
+    page = context.new_page()
+    open_tab(page)
+    page.wait_for_selector("html[data-offline=ready]", state="attached")
+    assert page.goto("/nowhere").status == 404  # type: ignore[union-attr]
+    open_tab(page)
+    stop()
+    page.get_by_role("link", name="Canvas").click()
+    expect(page.get_by_role("heading", name="This page needs the server")).to_be_visible()
+    expect(page.get_by_role("link", name="Try again")).to_have_attribute("href", "")
+    page.get_by_role("link", name="Tab").click()
+    expect(page.get_by_role("button", name="Denoise")).to_be_enabled()
+    context.close()
+
+
 @pytest.mark.parametrize("damage", ["half", "another version"])
 def test_damaged_weights_are_refused_and_not_cached(page: Page, damage: str):
     def corrupt(route: Route) -> None:
@@ -128,7 +169,7 @@ def test_damaged_weights_are_refused_and_not_cached(page: Page, damage: str):
     expect(page.get_by_role("alert")).to_contain_text(message)
     page.unroute(WEIGHTS)
     page.get_by_role("button", name="Try again").click()
-    expect(page.get_by_role("button", name="Denoise")).to_be_visible()
+    expect(page.get_by_role("button", name="Denoise")).to_be_enabled()
     assert generate(page, "fizzbuzz in python", 3)["finish_reason"] == "stop"
 
 

@@ -6,15 +6,19 @@ import { controls } from "./components/base";
 import { api } from "./core/api";
 import { applyLooks, looks, setLooks, type Looks } from "./core/preferences";
 import { navigate, pageOf, pages, restOf, type Page } from "./core/router";
-import { sayError, type Saying } from "./core/say";
+import { announce, sayError, type Saying } from "./core/say";
 
 const SHOWN_MS = 6000;
+/** Over so much of it, what the header has no room for fades. */
+const FADE_PX = 40;
 const NEXT_THEME: Record<Looks["theme"], Looks["theme"]> = { system: "light", light: "dark", dark: "system" };
 
 @customElement("sf-app")
 export class AppElement extends LitElement {
   @state() private path = location.pathname;
   @state() private loaded = new Set<string>();
+  /** The page whose script did not come. */
+  @state() private failed: Page | null = null;
   @state() private theme = looks().theme;
   @state() private shown: Saying | null = null;
   @state() private spoken = "";
@@ -52,6 +56,14 @@ export class AppElement extends LitElement {
         gap: 0.1rem;
         overflow-x: auto;
         scrollbar-width: none;
+        /* That there are more pages is to be seen. */
+        mask-image: linear-gradient(
+          to right,
+          transparent,
+          black var(--before, 0px),
+          black calc(100% - var(--after, 0px)),
+          transparent
+        );
       }
       @media (max-width: 48rem) {
         header {
@@ -60,9 +72,6 @@ export class AppElement extends LitElement {
         nav {
           order: 1;
           flex-basis: 100%;
-          /* That there are more pages is to be seen. */
-          mask-image: linear-gradient(to left, transparent, black 2.5rem);
-          padding-right: 2rem;
         }
       }
       nav a {
@@ -169,7 +178,17 @@ export class AppElement extends LitElement {
 
   override firstUpdated(): void {
     const nav = this.renderRoot.querySelector("nav");
-    if (nav !== null) new ResizeObserver(() => this.showLink()).observe(nav);
+    if (nav === null) return;
+    const fade = () => {
+      const { scrollLeft, scrollWidth, clientWidth } = nav;
+      nav.style.setProperty("--before", `${Math.min(FADE_PX, scrollLeft)}px`);
+      nav.style.setProperty("--after", `${Math.min(FADE_PX, scrollWidth - clientWidth - scrollLeft)}px`);
+    };
+    nav.addEventListener("scroll", fade, { passive: true });
+    new ResizeObserver(() => {
+      this.showLink();
+      fade();
+    }).observe(nav);
   }
 
   override updated(changes: PropertyValues): void {
@@ -186,7 +205,24 @@ export class AppElement extends LitElement {
     const page = pageOf(this.path);
     document.title = page === undefined ? "Sfumato" : `${page.title} · Sfumato`;
     if (page === undefined || this.loaded.has(page.tag)) return;
-    page.load().then(() => (this.loaded = new Set([...this.loaded, page.tag])), sayError);
+    this.failed = null;
+    page.load().then(
+      () => (this.loaded = new Set([...this.loaded, page.tag])),
+      () => (this.failed = page),
+    );
+  }
+
+  /** A script that did not come once may never come to this document, so that a new one is opened. */
+  private async reopen(): Promise<void> {
+    const page = this.failed;
+    this.failed = null;
+    try {
+      await fetch(location.href, { method: "HEAD" });
+      location.reload();
+    } catch {
+      this.failed = page;
+      announce("The server still cannot be reached.");
+    }
   }
 
   private async askForKey(): Promise<string | null> {
@@ -270,6 +306,13 @@ export class AppElement extends LitElement {
   }
 
   private page(page: Page) {
+    if (this.failed === page) {
+      return html`<h1>${page.title}</h1>
+        <div class="card" role="alert">
+          <p class="error">This page could not be got from the server. Is it running?</p>
+          <button @click=${() => this.reopen()}>Try again</button>
+        </div>`;
+    }
     if (!this.loaded.has(page.tag)) return html`<p class="muted" role="status">Opening ${page.title} …</p>`;
     const tag = unsafeStatic(page.tag);
     return staticHtml`<${tag} .place=${restOf(this.path)}></${tag}>`;
@@ -290,7 +333,10 @@ export class AppElement extends LitElement {
           )}
       </ul>`;
     return html`<h1>Watch text take shape, and change it in place</h1>
-      <p class="muted">Every page talks only to this server, on this machine.</p>
+      <p class="muted">
+        Every page talks only to the server that it came from. That server hands nothing on, unless it was
+        started with --upstream or --images.
+      </p>
       <h2>Studio</h2>
       ${list("studio")}
       <h2>Apps</h2>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { wilson, median } from "../src/core/intervals";
-import { FIGURES, parseMetrics, readingOf, short } from "../src/core/metrics";
+import { FIGURES, lineOf, parseMetrics, readingOf, short } from "../src/core/metrics";
 
 const TEXT = String.raw`# HELP sfumato_answers_total Answers.
 # TYPE sfumato_answers_total counter
@@ -59,6 +59,16 @@ test("counters become rates and means; a server that began anew counts from zero
     `sfumato_first_commit_seconds_sum{model="a"} ${sum}\nsfumato_first_commit_seconds_count{model="a"} ${n}`;
   expect(of("Time to first committed canvas", first(1, 2), first(2, 4))).toBe(500);
   expect(of("Running", "", 'sfumato_running{model="a"} 3')).toBe(3);
+});
+
+test("lines break where the server could not be asked", () => {
+  const [tokens] = FIGURES;
+  if (tokens === undefined) throw new Error("there are no figures");
+  const at = (seconds: number, n: number) =>
+    reading(1000 * seconds, `sfumato_completion_tokens_total{model="a"} ${n}`);
+  const gap = { atMs: 2500, models: new Map(), isGap: true as const };
+  expect(lineOf(tokens, "a", [at(0, 0), at(1, 5), at(2, 15)])).toEqual([5, 10]);
+  expect(lineOf(tokens, "a", [at(0, 0), at(1, 5), gap, at(9, 50), at(10, 53)])).toEqual([5, null, null, 3]);
 });
 
 test.each([

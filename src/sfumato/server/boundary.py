@@ -33,14 +33,23 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 _MAX_SHOWN = 200
 # Clients of OpenAI's API send these to identify themselves.
 _CLIENT_VERSIONS = frozenset({"api-version", "client_version"})
+_STYLE = """
+html { background: light-dark(#f7f5f2, #15131a); color: light-dark(#211d2b, #ece8f3) }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto 0; padding: 0 1rem; overflow-wrap: anywhere }
+h1 { font-size: 1.5rem }
+a { color: light-dark(#5b3fa0, #c4aef5) }
+"""
+# The studio's colours, without its files: they may not be served.
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{status} · Sfumato</title>
+<style>{style}</style>
 <h1>{status}</h1>
 <p>{message}</p>
+<p><a href="/">All pages</a></p>
 """
 _IN_JSON = {"None": "null", "False": "false"}
 logger = logging.getLogger("sfumato.server")
@@ -80,7 +89,7 @@ async def refuse(request: Request, error: Exception) -> Response:
     if refusal.status == 500:
         logger.error("request %s failed: %s", request.state.request_id, refusal.code)
     if request.method in ("GET", "HEAD") and request.headers.get("accept", "").startswith("text/html"):
-        page = _PAGE.format(status=refusal.status, message=html.escape(str(refusal)))
+        page = _PAGE.format(status=refusal.status, style=_STYLE, message=html.escape(str(refusal)))
         return HTMLResponse(page, refusal.status, headers=refusal.headers)
     return JSONResponse(refusal.to_dict(), refusal.status, headers=refusal.headers)
 

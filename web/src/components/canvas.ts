@@ -66,11 +66,12 @@ export class CanvasElement extends LitElement {
       }
       .token {
         border-radius: 3px;
-        background: color-mix(in oklab, var(--warm) calc(var(--level, 0) * 55%), transparent);
+        background: color-mix(in oklab, var(--warm) calc(var(--level, 0) * var(--tint)), transparent);
         transition: background-color calc(var(--motion) * 120ms) linear;
       }
       .noise {
-        color: color-mix(in oklab, var(--muted) 60%, transparent);
+        /* A contrast of 3 to 1, even on the full tint. */
+        color: color-mix(in oklab, var(--text) 68%, transparent);
       }
       .pinned {
         box-shadow: inset 0 -2px var(--accent);

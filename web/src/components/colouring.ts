@@ -43,7 +43,11 @@ export class ColouringElement extends LitElement {
         height: 0.7rem;
         border-radius: 3px;
         border: 1px solid var(--line);
-        background: linear-gradient(to right, transparent, color-mix(in oklab, var(--warm) 55%, transparent));
+        background: linear-gradient(
+          to right,
+          transparent,
+          color-mix(in oklab, var(--warm) var(--tint), transparent)
+        );
       }
     `,
   ];

@@ -95,7 +95,7 @@ export class EditingSession {
   reset(text: string): void {
     clearTimeout(this.syncing);
     [this.undone, this.attempts] = [[], 0];
-    this.show({ mode: "idle" });
+    this.show({ mode: "idle", numSelected: 0 });
     this.forget(text);
   }
 
@@ -201,6 +201,10 @@ export class EditingSession {
 
   rewrite(): void {
     if (this.isRunning) return;
+    if (this.text.trim() === "") {
+      this.tell("The file is empty: write something, or open a file.", true);
+      return;
+    }
     this.endReview();
     this.inTurn(async () => {
       if (this.state.mode !== "idle") return;

@@ -35,6 +35,8 @@ export function parseMetrics(text: string): Sample[] {
 export interface Reading {
   readonly atMs: number;
   readonly models: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Whether the server could not be asked: then there are no models, and lines break. */
+  readonly isGap?: true;
 }
 
 /** Sums by model and name; names lose "sfumato_" and "_total". */
@@ -83,6 +85,14 @@ const level =
   (name: string): Figure["of"] =>
   (model, _, now) =>
     now.models.get(model)?.get(name) ?? 0;
+
+/** A figure between each reading and the one before; null at gaps. */
+export function lineOf(figure: Figure, model: string, readings: readonly Reading[]): (number | null)[] {
+  return readings.slice(1).map((now, i) => {
+    const before = readings[i] ?? now;
+    return before.isGap || now.isGap ? null : figure.of(model, before, now);
+  });
+}
 
 /** Everything but `running` and `waiting` is counted when an answer is complete. */
 export const FIGURES: readonly Figure[] = [

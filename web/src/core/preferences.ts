@@ -16,6 +16,15 @@ export function remember(name: string, value: unknown): void {
   }
 }
 
+/** Has `react` get what other tabs remember under a name from now on; returns what ends that. */
+export function onRemembered(name: string, react: (value: unknown) => void): () => void {
+  const listen = ({ key }: StorageEvent) => {
+    if (key === `sfumato.${name}`) react(remembered<unknown>(name, null));
+  };
+  addEventListener("storage", listen);
+  return () => removeEventListener("storage", listen);
+}
+
 /** What each choice of a look may be; the first is the default. */
 export const LOOKS = {
   theme: ["system", "light", "dark"],

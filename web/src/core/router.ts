@@ -31,7 +31,7 @@ export const pages: readonly Page[] = [
   {
     path: "/race",
     title: "Race",
-    summary: "Two models answer the same prompt, timed side by side.",
+    summary: "Two to four models answer the same prompt, timed side by side.",
     group: "studio",
     tag: "sf-race-page",
     load: () => import("../pages/race"),

@@ -6,7 +6,7 @@ import type { Line } from "../components/chart";
 import "../components/chart";
 import "../components/curve";
 import { api } from "../core/api";
-import { FIGURES, parseMetrics, readingOf, short, type Figure, type Reading } from "../core/metrics";
+import { FIGURES, lineOf, parseMetrics, readingOf, short, type Figure, type Reading } from "../core/metrics";
 import type { ModelCard } from "../core/protocol";
 import { sayError } from "../core/say";
 
@@ -77,14 +77,21 @@ export class CostPage extends LitElement {
     try {
       const text = await (await api.request("GET", "/metrics")).text();
       const reading = readingOf(parseMetrics(text), performance.now());
-      this.readings = [...this.readings, reading].slice(-MAX_READINGS);
+      this.keep(reading);
       this.trouble = "";
     } catch (error) {
+      // One is enough for a line to break.
+      if (this.readings.at(-1)?.isGap === undefined && this.readings.length > 0)
+        this.keep({ atMs: performance.now(), models: new Map(), isGap: true });
       const said = error instanceof Error ? error.message : String(error);
       this.trouble = `No figures: ${said} This page keeps trying.`;
     } finally {
       this.isAsking = false;
     }
+  }
+
+  private keep(reading: Reading): void {
+    this.readings = [...this.readings, reading].slice(-MAX_READINGS);
   }
 
   private models(): string[] {
@@ -141,10 +148,7 @@ export class CostPage extends LitElement {
   private chart(figure: Figure, models: readonly string[]) {
     const { readings } = this;
     const latest = readings.at(-1)?.atMs ?? 0;
-    const lines = models.map((name): Line => ({
-      name,
-      values: readings.slice(1).map((now, i) => figure.of(name, readings[i] ?? now, now)),
-    }));
+    const lines = models.map((name): Line => ({ name, values: lineOf(figure, name, readings) }));
     return html`<sf-chart
       class="card"
       name=${figure.name}
@@ -158,7 +162,7 @@ export class CostPage extends LitElement {
   }
 
   private totals(models: readonly string[]) {
-    const now = this.readings.at(-1);
+    const now = this.readings.findLast(({ isGap }) => isGap === undefined);
     return html`<h2 id="totals">Since the server started</h2>
       <div class="scroll" role="region" aria-labelledby="totals" tabindex="0">
         <table>

@@ -47,10 +47,16 @@ export const editorStyles = css`
     padding: 0 0.3em;
     white-space: nowrap;
   }
-  .keys p {
+  .keys ul {
+    columns: 20rem;
+    list-style: none;
     margin: 0.5rem 0;
+    padding: 0;
     line-height: 1.9;
     font-size: 0.875rem;
+  }
+  .keys li {
+    break-inside: avoid;
   }
   @media (max-width: 50rem) {
     .work {

@@ -16,11 +16,12 @@ import { EditingSession, type Left, type SessionHost } from "../components/sessi
 import { api } from "../core/api";
 import type { ServerDocument } from "../core/document";
 import { readText, saveFile, sentenceOf } from "../core/files";
-import { remember, remembered } from "../core/preferences";
+import { undoKey } from "../core/keys";
+import { onRemembered, remember, remembered } from "../core/preferences";
 import type { ModelCard, Revision } from "../core/protocol";
 import { navigate } from "../core/router";
 import { announce, say } from "../core/say";
-import { examples } from "./editor-examples";
+import { examples, type Example } from "./editor-examples";
 import { editorStyles } from "./editor-styles";
 
 interface Infilled {
@@ -28,6 +29,8 @@ interface Infilled {
   readonly sfumato?: { readonly finish_reasons: readonly string[] };
 }
 
+/** What the file is remembered under. */
+const FILE = "editor.file";
 const LABEL = "Text of the file";
 const MAX_PROPOSED_TOKENS = 32;
 /** What comes later is about a text that has gone on. */
@@ -55,14 +58,17 @@ export class EditorPage extends LitElement implements SessionHost {
   @state() model = "";
   @state() instruction = "";
   /** What the editor begins with: the file as it was left, or an example. */
-  private readonly first = readFile(remembered<unknown>("editor.file", null));
+  private readonly first = readFile(remembered<unknown>(FILE, null));
   @state() private fileName = this.first.name;
   @state() private proposes = remembered("editor.proposes", true);
+  /** The file as another tab left it, where that is not as it is here. */
+  @state() private other: Kept | null = null;
   @query(".editor") private mount!: HTMLElement;
   @query("input[type=file]") private picker!: HTMLInputElement;
 
   private editor!: EditorView;
   private readonly session = new EditingSession(this, this.first.text);
+  private unlisten = (): void => undefined;
   private readonly proposing = new Compartment();
 
   static override styles = [controls, editorStyles];
@@ -103,6 +109,7 @@ export class EditorPage extends LitElement implements SessionHost {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("pagehide", this.keep);
+    this.unlisten = onRemembered(FILE, (kept) => this.onKept(readFile(kept)));
   }
 
   private get file(): Kept {
@@ -110,12 +117,18 @@ export class EditorPage extends LitElement implements SessionHost {
   }
 
   private keep = (): void => {
-    remember("editor.file", this.file);
+    remember(FILE, this.file);
   };
+
+  private onKept(other: Kept): void {
+    const isSame = other.name === this.fileName && other.text === this.session.text;
+    this.other = isSame ? null : other;
+  }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("pagehide", this.keep);
+    this.unlisten();
     this.keep();
     this.session.close();
     this.editor.destroy();
@@ -144,8 +157,6 @@ export class EditorPage extends LitElement implements SessionHost {
       Prec.high(
         keymap.of([
           { key: "Mod-Enter", run: always(() => this.session.rewrite()) },
-          { key: "Mod-z", run: always(() => this.session.undo()) },
-          { key: "Mod-Shift-z", run: always(() => this.session.redo()) },
           { key: "Mod-y", run: always(() => this.session.redo()) },
           { key: "Mod-s", run: always(() => this.save()) },
           { key: "Mod-o", run: always(() => this.picker.click()) },
@@ -160,11 +171,20 @@ export class EditorPage extends LitElement implements SessionHost {
       this.session.extension,
       this.proposing.of(this.proposals()),
       EditorState.allowMultipleSelections.of(true),
+      // Not in the keymap, which takes Shift and Z for Z while Caps Lock is on.
+      Prec.high(EditorView.domEventHandlers({ keydown: (event) => this.onUndoKey(event) })),
       EditorView.domEventHandlers({
         drop: (event) => this.openDropped(event.dataTransfer),
         paste: (event) => this.openDropped(event.clipboardData),
       }),
     ];
+  }
+
+  private onUndoKey(event: KeyboardEvent): boolean {
+    const way = undoKey(event);
+    if (way < 0) this.session.undo();
+    if (way > 0) this.session.redo();
+    return way !== 0;
   }
 
   private proposals(): Extension {
@@ -188,17 +208,20 @@ export class EditorPage extends LitElement implements SessionHost {
   private load(name: string, text: string): void {
     if (this.session.isRunning) return;
     const before = this.file;
-    const run = () => {
-      this.load(before.name, before.base ?? before.text);
-      const { id } = before;
-      if (id !== null) this.session.inTurn(() => this.session.openCanvas(id, before));
-    };
+    const run = () => this.resume(before);
     if (before.text !== "" && !examples.some((each) => each.text === before.text))
       say(`“${name}” took the place of “${before.name}”.`, { label: "Undo", run });
     this.fileName = name;
     this.editor.setState(codeState(text, LABEL, this.extensions()));
     this.session.reset(text);
     this.session.tell(`${name} is open.`);
+  }
+
+  /** Goes on with a file as it was left. */
+  private resume(kept: Kept): void {
+    this.load(kept.name, kept.base ?? kept.text);
+    const { id } = kept;
+    if (id !== null) this.session.inTurn(() => this.session.openCanvas(id, kept));
   }
 
   private async openFile(file: File | undefined): Promise<void> {
@@ -264,6 +287,7 @@ export class EditorPage extends LitElement implements SessionHost {
         <div class="main">
           <div class="editor" @dragover=${(event: DragEvent) => event.preventDefault()}></div>
           ${state.mode === "review" ? this.decisions() : this.asking(isRunning)}
+          ${this.other === null ? nothing : this.offer(this.other)}
           <p class="status ${state.isRefusal ? "error" : "muted"}" role="status">${state.status}</p>
         </div>
         <aside class="card" aria-labelledby="revisions">
@@ -329,6 +353,21 @@ export class EditorPage extends LitElement implements SessionHost {
       </div>`;
   }
 
+  private offer(other: Kept) {
+    const take = () => {
+      this.resume(other);
+      this.other = null;
+    };
+    return html`<div class="card row" role="alert">
+      <span
+        >Another tab left “${other.name}” with another text. Of several tabs, the one that is closed last
+        keeps its text.</span
+      >
+      <button ?disabled=${this.session.isRunning} @click=${take}>Take it over</button>
+      <button @click=${() => (this.other = null)}>Go on with this one</button>
+    </div>`;
+  }
+
   private decisions() {
     return html`<div class="row" role="group" aria-label="All changes">
       <button class="primary" @click=${() => this.session.review.decideAll(this.editor, true)}>
@@ -342,9 +381,12 @@ export class EditorPage extends LitElement implements SessionHost {
 
   private openExample(event: Event): void {
     const select = event.target as HTMLSelectElement;
-    const example = examples.find(({ name }) => name === select.value) ?? { name: "new.py", text: "" };
-    if (select.value !== "") this.load(example.name, example.text);
+    const found = examples.find(({ name }) => name === select.value);
+    const { name, text, selected = "" }: Example = found ?? { name: "new.py", text: "" };
+    if (select.value !== "") this.load(name, text);
     select.value = "";
+    const anchor = text.indexOf(selected);
+    if (selected !== "") this.editor.dispatch({ selection: { anchor, head: anchor + selected.length } });
   }
 
   private onModel(event: Event): void {
@@ -358,13 +400,22 @@ export class EditorPage extends LitElement implements SessionHost {
   }
 }
 
+const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
+  [["Ctrl Enter"], "rewrite"],
+  [["Esc"], "stop, or refuse a suggestion"],
+  [["Tab"], "take a suggestion, or indent"],
+  [["Esc", "Tab"], "leave the editor"],
+  [["Ctrl Z"], "undo what was typed, then revisions"],
+  [["Ctrl Shift Z"], "redo"],
+  [["F8", "Shift F8"], "next and previous change"],
+  [["Ctrl Alt Y", "Ctrl Alt N"], "accept the change, or refuse it"],
+  [["Ctrl"], "and drag: select several places"],
+  [["Ctrl O", "Ctrl S"], "open, save"],
+];
+
 const keys = html`<details class="keys">
   <summary>Keys</summary>
-  <p>
-    <kbd>Ctrl Enter</kbd> rewrite · <kbd>Esc</kbd> stop, or refuse a suggestion · <kbd>Tab</kbd> take a
-    suggestion, or indent (<kbd>Esc</kbd> <kbd>Tab</kbd> leaves the editor) · <kbd>Ctrl Z</kbd> undo what was
-    typed, then revisions · <kbd>Ctrl Shift Z</kbd> redo · <kbd>F8</kbd> <kbd>Shift F8</kbd> next and previous
-    change · <kbd>Ctrl Alt Y</kbd> accept it · <kbd>Ctrl Alt N</kbd> refuse it · <kbd>Ctrl</kbd> and drag for
-    several places · <kbd>Ctrl O</kbd> open · <kbd>Ctrl S</kbd> save
-  </p>
+  <ul>
+    ${KEYS.map(([pressed, what]) => html`<li>${pressed.map((key) => html`<kbd>${key}</kbd> `)}${what}</li>`)}
+  </ul>
 </details>`;

@@ -8,16 +8,24 @@ import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
 import "../components/take";
 import { textOf } from "../core/canvas";
+import { sentenceOf } from "../core/files";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
-import { announce, sayError } from "../core/say";
+import { announce, messageOf, sayError } from "../core/say";
 import { latest, newTake, type Take } from "../core/take";
-import { getJson } from "../tab/download";
+import { getJson, isStored } from "../tab/download";
 import { refusalOf } from "../tab/kinds";
 import { Session, type Loaded } from "../tab/session";
 import { pageStyles } from "./canvas-styles";
 
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
+
+const MODELS = "/tab/models";
+
+interface Failure {
+  model: string | null;
+  why: string;
+}
 
 interface Offered {
   name: string;
@@ -28,11 +36,14 @@ interface Offered {
 export class TabPage extends LitElement {
   @property() place = "";
   @state() private offered: readonly Offered[] = [];
+  /** What is chosen. */
   @state() private model = remembered("tab.model", "");
+  /** What answers: the model that was loaded last. */
   @state() private loaded: Loaded | null = null;
   /** How far the download is; null while there is none. */
   @state() private progress: { loaded: number; total: number } | null = null;
-  @state() private error: string | null = null;
+  /** The model that could not be loaded, and why; without a model, it is their list. */
+  @state() private failure: Failure | null = null;
   /** What is wrong with the prompt. */
   @state() private refusal: string | null = null;
   @state() private prompt = "";
@@ -42,6 +53,8 @@ export class TabPage extends LitElement {
   /** The frame that is shown; null follows the last. */
   @state() private at: number | null = null;
   private session: Session | null = null;
+  /** The session that is to take its place. */
+  private next: Session | null = null;
 
   static override styles = [
     controls,
@@ -63,62 +76,86 @@ export class TabPage extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.begin().catch((error: unknown) => this.fail(error));
+    void this.begin();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.next?.close();
     this.session?.close();
   }
 
   private async begin(): Promise<void> {
-    this.offered = (await getJson("/tab/models/index.json")) as Offered[];
-    if (!this.offered.some(({ name }) => name === this.model)) this.model = this.offered[0]?.name ?? "";
-    await this.load();
-  }
-
-  private async load(): Promise<void> {
-    [this.loaded, this.error, this.progress] = [null, null, { loaded: 0, total: 0 }];
-    this.session?.close();
-    const session = new Session();
-    this.session = session;
+    this.failure = null;
     try {
-      const loaded = await session.load(this.model, (done, total) => {
-        if (session === this.session) this.progress = { loaded: done, total };
-      });
-      if (session !== this.session) return;
-      this.loaded = loaded;
-      this.prompt = loaded.kinds[0]?.example ?? this.prompt;
-      announce(`${this.model} is here.`);
-    } finally {
-      if (session === this.session) this.progress = null;
+      this.offered = (await getJson(`${MODELS}/index.json`)) as Offered[];
+    } catch (error) {
+      this.failure = { model: null, why: messageOf(error) };
+      return;
+    }
+    const names = this.offered.map(({ name }) => name);
+    const first = names.includes(this.model) ? this.model : (names[0] ?? "");
+    await this.load(first);
+    for (const name of names) {
+      if (this.loaded !== null || this.next !== null) return;
+      if (name !== first && (await isStored(`${MODELS}/${name}`))) await this.load(name);
     }
   }
 
-  private fail(error: unknown): void {
-    this.error = error instanceof Error ? error.message : String(error);
+  /** Has another model answer, once it is there; until then, and if it cannot be loaded, the one of before does. */
+  private async load(name: string): Promise<void> {
+    this.next?.close();
+    [this.next, this.model, this.progress] = [null, name, null];
+    if (name === this.loaded?.model) return;
+    this.progress = { loaded: 0, total: 0 };
+    const before = this.prompt;
+    let session: Session | null = null;
+    try {
+      this.next = session = new Session();
+      const loaded = await session.load(name, (done, total) => {
+        if (session === this.next) this.progress = { loaded: done, total };
+      });
+      if (session !== this.next) return;
+      this.session?.close();
+      // What was typed meanwhile stays.
+      if (this.prompt === before) this.prompt = loaded.kinds[0]?.example ?? before;
+      [this.session, this.next, this.loaded] = [session, null, loaded];
+      [this.take, this.refusal] = [null, null];
+      remember("tab.model", name);
+      announce(`${name} is here.`);
+    } catch (error) {
+      if (session !== this.next) return;
+      session?.close();
+      this.next = null;
+      this.failure ??= { model: name, why: messageOf(error) };
+      this.model = this.loaded?.model ?? name;
+    }
+    this.progress = null;
   }
 
-  private choose(event: Event): void {
-    this.model = (event.target as HTMLSelectElement).value;
-    remember("tab.model", this.model);
-    [this.take, this.refusal] = [null, null];
-    this.load().catch((error: unknown) => this.fail(error));
+  private choose(name: string): void {
+    this.failure = null;
+    void this.load(name);
   }
 
   private get isRunning(): boolean {
     return this.take?.status === "running";
   }
 
+  private get canRun(): boolean {
+    return this.loaded !== null && this.progress === null && this.prompt.trim() !== "";
+  }
+
   private async run(): Promise<void> {
-    if (this.session === null || this.loaded === null || this.isRunning || this.prompt.trim() === "") return;
+    if (this.session === null || this.loaded === null || this.isRunning || !this.canRun) return;
     this.at = null;
-    this.refusal = refusalOf(this.prompt, this.loaded.kinds, this.model);
+    this.refusal = refusalOf(this.prompt, this.loaded.kinds, this.loaded.model);
     if (this.refusal !== null) return;
     // From here on it is running, although the first step comes later.
     let last = newTake(this.seed);
     this.take = last;
-    for await (const take of this.session.run(this.model, this.prompt, this.seed)) this.take = last = take;
+    for await (const take of this.session.run(this.loaded.model, this.prompt, this.seed))
+      this.take = last = take;
     if (last.status === "failed") sayError(new Error(last.error ?? ""));
     else {
       announce(`Seed ${this.seed}: ${textOf(latest(last))}`);
@@ -136,25 +173,19 @@ export class TabPage extends LitElement {
 
   override render() {
     return html`<div class="page">
-      <h1>In this tab</h1>
+      <h1>Tab</h1>
       <p class="muted">
-        The model runs in the browser. It is downloaded once; after that the page needs neither the server nor
-        a network.
+        A model runs in this browser tab. It is downloaded once; after that the page needs neither the server
+        nor a network.
       </p>
-      ${this.status()} ${this.loaded === null ? nothing : this.form()}
+      ${this.status()} ${this.offered.length === 0 ? nothing : this.form()}
       ${this.refusal === null ? nothing : html`<p class="card refusal error" role="alert">${this.refusal}</p>`}
       ${this.take === null ? nothing : this.result(this.take)}
     </div>`;
   }
 
   private status() {
-    if (this.error !== null) {
-      return html`<div class="card" role="alert">
-        <p class="error">${this.error}</p>
-        <button @click=${() => this.begin().catch((error: unknown) => this.fail(error))}>Try again</button>
-      </div>`;
-    }
-    if (this.progress === null) return nothing;
+    if (this.progress === null) return this.failure === null ? nothing : this.failed(this.failure);
     const { loaded, total } = this.progress;
     const isWhole = total > 0 && loaded >= total;
     const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
@@ -166,6 +197,16 @@ export class TabPage extends LitElement {
       }
       <progress max=${total || 1} .value=${loaded}></progress>
     </label>`;
+  }
+
+  private failed({ model, why }: Failure) {
+    const retry = () => (this.loaded === null || model === null ? void this.begin() : this.choose(model));
+    const what = model === null ? "The list of models" : `The model ${model}`;
+    const rest = this.loaded === null ? "" : ` You can go on with ${this.loaded.model}.`;
+    return html`<div class="card" role="alert">
+      <p class="error">${sentenceOf(`${what} could not be loaded: ${why}`)}${rest}</p>
+      <button @click=${retry}>Try again</button>
+    </div>`;
   }
 
   private form() {
@@ -189,7 +230,7 @@ export class TabPage extends LitElement {
       <div class="row">
         <label class="model"
           >Model
-          <select ?disabled=${this.isRunning} @change=${(event: Event) => this.choose(event)}>
+          <select ?disabled=${this.isRunning} @change=${this.onModel}>
             ${this.offered.map(
               ({ name, bytes }) =>
                 html`<option value=${name} .selected=${name === this.model}>
@@ -225,12 +266,14 @@ export class TabPage extends LitElement {
         ${
           this.isRunning
             ? html`<button type="button" @click=${() => this.session?.stop()}>Stop</button>`
-            : html`<button class="primary" title="Ctrl+Enter" ?disabled=${this.prompt.trim() === ""}>
-                Denoise
-              </button>`
+            : html`<button class="primary" title="Ctrl+Enter" ?disabled=${!this.canRun}>Denoise</button>`
         }
       </div>
     </form>`;
+  }
+
+  private onModel(event: Event): void {
+    this.choose((event.target as HTMLSelectElement).value);
   }
 
   private result(take: Take) {

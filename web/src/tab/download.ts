@@ -1,5 +1,5 @@
 /** Files of a model: downloaded once, checked against export.json, and kept by the browser for when there is no network. */
-import type { FileFacts } from "./settings";
+import type { FileFacts, Manifest } from "./settings";
 
 const KEPT = "sfumato-tab-models";
 
@@ -63,9 +63,9 @@ async function fetched(url: string): Promise<Response> {
   try {
     response = await fetch(url);
   } catch {
-    throw new Error(`${url} cannot be got: there is no network, and this browser has not kept it`);
+    throw new Error("the server cannot be reached, and this browser has not stored it");
   }
-  if (!response.ok) throw new Error(`${url} cannot be got: the server says ${response.status}`);
+  if (!response.ok) throw new Error(`the server answered ${response.status} for ${url}`);
   return response;
 }
 
@@ -99,7 +99,7 @@ export async function getFiles(
   let loaded = 0;
   const onPart = (bytes: number) => onProgress((loaded += bytes), total);
   for (const [name, facts] of Object.entries(files)) {
-    const url = `${directory}/${name}?${facts.sha256}`;
+    const url = addressOf(directory, name, facts.sha256);
     const kept = await cache?.match(url);
     const content = await readAll(kept ?? (await fetched(url)), onPart);
     try {
@@ -114,6 +114,20 @@ export async function getFiles(
   await forgetOthers(cache, directory, files);
   return found;
 }
+
+/** Whether the browser has stored all of a model, so that it needs no network. */
+export async function isStored(directory: string): Promise<boolean> {
+  const cache = await opened();
+  const manifest = await cache?.match(`${directory}/export.json`);
+  if (cache === undefined || manifest === undefined) return false;
+  const { files } = (await manifest.json()) as Pick<Manifest, "files">;
+  const found = await Promise.all(
+    Object.entries(files).map(([name, { sha256 }]) => cache.match(addressOf(directory, name, sha256))),
+  );
+  return found.every((file) => file !== undefined);
+}
+
+const addressOf = (directory: string, name: string, sha256: string) => `${directory}/${name}?${sha256}`;
 
 async function keep(cache: Cache | undefined, url: string, content: ArrayBuffer): Promise<void> {
   try {
