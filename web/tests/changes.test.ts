@@ -43,7 +43,6 @@ test.each([
   ["drop b Price", "removed the column “Price”"],
   ["head b Price | Cost", "renamed the column “Price” to “Cost”"],
   ["sort b down Price", "sorted by Price: the table"],
-  ["swap c e", "put in another order: the table"],
 ])("in a table %s is told as: %s", (program, said) => {
   expect(changesOf(TABLE, execute(TABLE, program))).toBe(said);
 });

@@ -52,7 +52,7 @@ export const APPS: readonly App[] = [
   { name: "Music", sentence: "a numbered list about music with 5 things in dark mode" },
 ];
 
-const MAX_NAME = 24;
+const MAX_NAME = 40;
 
 /** A name that is not too long, by whole words where it can be. */
 export function shortened(name: string): string {

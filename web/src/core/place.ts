@@ -13,6 +13,8 @@ export interface Room {
 
 export const LEAST: Room = { width: 240, height: 160 };
 const USUAL: Room = { width: 420, height: 440 };
+/** As narrow as a new window may be, so that more stand beside each other. */
+const NARROW = 380;
 const GAP = 16;
 /** Of a window that is moved down, its bar can always be reached. */
 const BAR = 44;
@@ -36,12 +38,11 @@ function overlap(one: Place, other: Place): boolean {
 
 /** A place for a window: beside the others as long as there is room, then over them, each a bit lower. */
 export function placeBeside(others: readonly Place[], room: Room): Place {
-  const width = Math.max(LEAST.width, Math.min(USUAL.width, room.width - 2 * GAP));
+  const across = Math.max(1, Math.floor((room.width - GAP) / (NARROW + GAP)));
   const height = Math.max(LEAST.height, Math.min(USUAL.height, room.height - 2 * GAP));
-  const [across, down] = [
-    Math.max(1, Math.floor((room.width - GAP) / (width + GAP))),
-    Math.max(1, Math.floor((room.height - GAP) / (height + GAP))),
-  ];
+  const down = Math.max(1, Math.floor((room.height - GAP) / (height + GAP)));
+  const share = Math.floor((room.width - GAP) / across) - GAP;
+  const width = Math.max(LEAST.width, Math.min(USUAL.width, share));
   const places = Array.from({ length: across * down }, (_, i) => ({
     x: GAP + (i % across) * (width + GAP),
     y: GAP + Math.floor(i / across) * (height + GAP),

@@ -2,6 +2,7 @@
 import { html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
+import { styleMap } from "lit/directives/style-map.js";
 import { controls } from "../components/base";
 import { OwnApps, type Host } from "../components/own-apps";
 import "../components/window";
@@ -365,7 +366,7 @@ export class DesktopPage extends LitElement implements Host {
     return html`<sf-window
       data-id=${win.id}
       name=${win.app.name}
-      style=${`z-index: ${order + 1}`}
+      style=${styleMap({ zIndex: order + 1 })}
       ?hidden=${win.isMinimised}
       ?front=${win === front(this.desktop)}
       .place=${win.place}

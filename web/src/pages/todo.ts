@@ -344,11 +344,11 @@ export class TodoPage extends LitElement {
   }
 
   private other(kept: string) {
-    return html`<p class="card row">
-      Another tab changed this app; what is changed here next replaces that.
+    return html`<div class="card row">
+      <span>Another tab changed this app; what is changed here next replaces that.</span>
       <button @click=${() => this.takeOver(kept)}>Show the other one</button>
       <button @click=${() => this.keep()}>Keep this one</button>
-    </p>`;
+    </div>`;
   }
 
   private history(step: Step) {
