@@ -88,10 +88,80 @@ def test_app_can_be_described_changed_used_and_undone(page: Page, check_accessib
     assert entries(page) == written
     page.get_by_role("button", name="Undo", exact=True).click()
     expect(box).to_be_checked(checked=was_checked)
+    history = page.locator("details li")
+    page.locator("summary").click()
+    expect(history.first).to_have_text(FIRST)
+    expect(history.nth(1)).to_have_text("dark mode")
+    expect(history.nth(2)).to_have_text(re.compile("^\\s*(un)?ticked “"))
     page.get_by_role("button", name="Start again").click()
     expect(page.get_by_role("button", name=FIRST)).to_be_visible()
     page.locator(".saying").get_by_role("button", name="Undo").click()
     assert entries(page) == written
+
+
+LIST = "a page: House\n b list\n  c checkbox on: Keys\n  d checkbox: Books\n  e checkbox: Van"
+FORM = "a page\n b input: Name\n c input: Email\n d button: Send"
+
+
+def keep(page: Page, screen: str) -> None:
+    """Open the to-do app with a screen that was kept."""
+    kept = {"all": [{"page": screen, "said": "made", "ms": 1}], "at": 0}
+    page.goto("/")
+    page.evaluate("kept => localStorage.setItem('sfumato.todo.steps', kept)", json.dumps(kept))
+    page.goto("/todo")
+
+
+def test_what_a_sentence_changed_is_told_and_can_be_undone_there(page: Page):
+    keep(page, LIST)
+    page.get_by_label("Say what to change").fill("delete the second")
+    page.get_by_label("Say what to change").press("Enter")
+    saying = page.locator(".saying")
+    expect(saying).to_contain_text("Removed “Books”.")
+    # What was done by hand in between is taken back, too.
+    page.get_by_role("checkbox", name="Van").click()
+    saying.get_by_role("button", name="Undo").click()
+    assert entries(page) == ["Keys", "Books", "Van"]
+    expect(page.get_by_role("checkbox", name="Van")).not_to_be_checked()
+
+
+def test_ticks_are_one_line_of_the_history(page: Page):
+    keep(page, LIST)
+    page.locator("summary").click()
+    for name in ("Books", "Van"):
+        page.get_by_role("checkbox", name=name).click()
+    history = page.locator("details li")
+    expect(history).to_have_text(["made", "ticked “Books”, “Van”"])
+    expect(history.last.get_by_role("button")).to_have_attribute("aria-current", "step")
+    page.get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_role("checkbox", name="Van")).not_to_be_checked()
+    expect(page.get_by_role("checkbox", name="Books")).to_be_checked()
+    # Whoever deletes by keyboard goes on at the next entry.
+    page.get_by_role("button", name="Delete Books").press("Enter")
+    expect(page.get_by_role("button", name="Delete Van")).to_be_focused()
+
+
+def test_form_sends_nothing_and_says_so(page: Page):
+    keep(page, FORM)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url) if request.method == "POST" else None)
+    page.get_by_label("Name").fill("Bob")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".saying")).to_contain_text("“Send” does nothing here")
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    expect(page.get_by_label("Name")).to_have_value("Bob")
+    assert requests == []
+    chips = page.get_by_role("group", name="Examples").get_by_role("button")
+    expect(chips).to_have_text(["dark mode", "rename Send to Ready", "make the Send button green"])
+
+
+def test_change_in_another_tab_is_told(page: Page):
+    keep(page, LIST)
+    other = page.context.new_page()
+    other.goto("/todo")
+    other.get_by_role("checkbox", name="Books").click()
+    page.get_by_role("button", name="Show the other one").click()
+    expect(page.get_by_role("checkbox", name="Books")).to_be_checked()
+    expect(page.get_by_text("Another tab changed this app;")).to_have_count(0)
 
 
 @pytest.mark.parametrize("theme", ["", "dark", "sepia", "contrast"])
@@ -153,6 +223,72 @@ def test_windows_can_be_opened_moved_and_restored(page: Page, check_accessibilit
     expect(window).to_be_visible()
     window.get_by_role("button", name="Close Wedding").click()
     expect(window).to_have_count(0)
+
+
+def box_of(locator: Locator) -> dict[str, float]:
+    box = locator.bounding_box()
+    assert box is not None
+    return {**box, "right": box["x"] + box["width"], "bottom": box["y"] + box["height"]}
+
+
+def test_windows_stay_in_reach(page: Page):
+    page.goto("/desktop")
+    for name in ("Files", "Terminal", "Settings"):
+        page.get_by_role("button", name=name, exact=True).click()
+    surface, names = page.locator(".surface"), ("Files", "Terminal")
+    # Side by side as long as there is room.
+    assert box_of(window(page, "Files"))["right"] <= box_of(window(page, "Terminal"))["x"]
+    for name in names:
+        bar = page.get_by_role("group", name=re.compile(f"Window {name}"))
+        bar.focus()
+        for _ in range(60):
+            page.keyboard.press("ArrowDown")
+            page.keyboard.press("ArrowRight" if name == "Files" else "ArrowLeft")
+        inside, around = box_of(bar), box_of(surface)
+        assert around["x"] <= inside["x"]
+        assert inside["right"] <= around["right"]
+        assert inside["bottom"] <= around["bottom"] + 1
+    # Raising one moves no other.
+    places = [box_of(window(page, name)) for name in names]
+    page.get_by_role("button", name="Settings", exact=True).click()
+    assert [box_of(window(page, name)) for name in names] == places
+    page.set_viewport_size({"width": 800, "height": 500})
+    page.reload()
+    for name in names:
+        inside, around = box_of(page.get_by_role("button", name=f"Close {name}")), box_of(surface)
+        assert inside["right"] <= around["right"]
+        assert inside["bottom"] <= around["bottom"]
+
+
+def test_keyboard_goes_on_where_a_window_was(page: Page):
+    page.goto("/desktop")
+    make = page.get_by_role("button", name="Make it")
+    expect(make).to_be_disabled()
+    page.get_by_label("Describe an app").fill("a list")
+    expect(make).to_be_enabled()
+    for name in ("Files", "Settings"):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.get_by_role("group", name=re.compile(f"Window {name}"))).to_be_focused()
+    page.get_by_role("button", name="Minimise Settings").press("Enter")
+    settings = page.get_by_role("group", name="Windows").get_by_role("button", name="Settings")
+    expect(settings).to_be_focused()
+    settings.press("Enter")
+    expect(page.get_by_role("group", name=re.compile("Window Settings"))).to_be_focused()
+    page.get_by_role("button", name="Close Settings").press("Enter")
+    expect(page.get_by_role("group", name=re.compile("Window Files"))).to_be_focused()
+    page.get_by_role("button", name="Close Files").press("Enter")
+    expect(page.get_by_role("button", name="Files", exact=True)).to_be_focused()
+
+
+def test_window_that_opens_on_a_phone_is_shown(page: Page):
+    page.set_viewport_size({"width": 390, "height": 700})
+    page.goto("/desktop")
+    for name in ("Files", "Settings"):
+        page.evaluate("scrollTo(0, 0)")
+        page.get_by_role("button", name=name, exact=True).click()
+        bar = page.get_by_role("group", name=re.compile(f"Window {name}"))
+        expect(bar).to_be_focused()
+        expect(bar).to_be_in_viewport()
 
 
 def window(page: Page, name: str) -> Locator:

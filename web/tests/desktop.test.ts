@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { emptyDesktop, opened, shortened } from "../src/core/desktop";
 import { adopt, fileTree, pathsOf, unnamed } from "../src/core/file-tree";
+import { within } from "../src/core/place";
 import {
   FileError,
   FIRST_SYSTEM,
@@ -130,4 +132,32 @@ test("what was kept is read; what cannot be is left out", () => {
   expect(readSystem(JSON.parse(JSON.stringify(FIRST_SYSTEM)))).toEqual(FIRST_SYSTEM);
   expect(readSystem({ files: [{ path: 1 }], folders: [] })).toBe(FIRST_SYSTEM);
   expect(readSystem({ files: [], folders: [], trash: [] }).files).toEqual([]);
+});
+
+describe("a window", () => {
+  const room = { width: 1248, height: 560 };
+  test("stays where its bar can be reached", () => {
+    const place = { x: 100, y: 50, width: 420, height: 440 };
+    expect(within(place, room)).toEqual(place);
+    expect(within({ ...place, x: -200, y: -10 }, room)).toEqual({ ...place, x: 0, y: 0 });
+    expect(within({ ...place, x: 5000, y: 5000 }, room)).toEqual({ ...place, x: 828, y: 516 });
+    expect(within(place, { width: 300, height: 400 })).toEqual({ x: 0, y: 50, width: 300, height: 400 });
+  });
+
+  test("opens beside the others as long as there is room", () => {
+    const app = { name: "Tea", sentence: "tea" };
+    let desktop = emptyDesktop();
+    for (let i = 0; i < 3; i++) desktop = opened(desktop, app, { ...room, height: 1000 });
+    // The second is closed: its place is free.
+    desktop = { ...desktop, windows: desktop.windows.filter(({ id }) => id !== 2) };
+    for (let i = 0; i < 5; i++) desktop = opened(desktop, app, { ...room, height: 1000 });
+    const places = desktop.windows.map(({ place: { x, y } }) => `${x} ${y}`);
+    expect(places).toEqual(["16 16", "836 16", "426 16", "16 472", "426 472", "836 472", "40 56"]);
+  });
+
+  test("has a name of whole words", () => {
+    const name = shortened("to-do list about the garden with six items");
+    expect(name).toBe("to-do list about the garden with six …");
+    expect(shortened("garden")).toBe("garden");
+  });
 });

@@ -205,6 +205,28 @@ describe("a forum", () => {
     expect(forum.sorted(up, "newest").posts.map(({ id }) => id)).toEqual([1, 0]);
   });
 
+  test("is sorted until something changes its order", () => {
+    const post = { title: "One", titleBy: "", text: "", by: "" };
+    const three = [1, 2, 3].reduce((made) => forum.withPost(made, post), forum.newForum("Tea"));
+    expect(forum.orderOf(three)).toBeNull();
+    const newest = forum.sorted(three, "newest");
+    expect(forum.orderOf(newest)).toBe("newest");
+    expect(forum.orderOf(forum.withPost(newest, post, "first"))).toBe("newest");
+    expect(forum.orderOf(forum.withPost(newest, post, "last"))).toBeNull();
+    const votes = forum.sorted(newest, "votes");
+    expect(forum.orderOf(forum.voted(votes, 0, 1))).toBeNull();
+  });
+
+  test("gets back what was deleted, once, where it was", () => {
+    const post = { title: "One", titleBy: "", text: "", by: "" };
+    const two = forum.withPost(forum.withPost(forum.newForum("Tea"), post), { ...post, title: "Two" });
+    for (const deleted of two.posts) {
+      const again = forum.withPostAgain(forum.withoutPost(two, deleted.id), deleted, deleted.id);
+      expect(again.posts).toEqual(two.posts);
+      expect(forum.withPostAgain(again, deleted, 0)).toBe(again);
+    }
+  });
+
   test("gives comments ids of their own", () => {
     const said = forum.withComment(forum.withComment(two, 0, "Yes.", "you"), 0, "No.", "smol");
     expect(said.posts[1]?.comments.map(({ id }) => id)).toEqual([2, 3]);

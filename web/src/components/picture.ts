@@ -16,6 +16,8 @@ declare global {
 export class PictureElement extends LitElement {
   /** What it is of. */
   @property() prompt = "";
+  /** Whether what is said of a drawn picture stands below it. */
+  @property({ type: Boolean }) captioned = false;
   @property({ attribute: false }) asset: Asset | undefined = undefined;
 
   static override styles = [
@@ -74,9 +76,9 @@ export class PictureElement extends LitElement {
       const note = noteOf(asset.url);
       return html`<figure>
         <div class="frame ready">
-          <img src=${asset.url} alt=${note === "" ? this.prompt : ""} />
+          <img src=${asset.url} alt=${note === "" ? this.prompt : ""} title=${note} />
         </div>
-        ${note === "" ? nothing : html`<figcaption>${note}</figcaption>`}
+        ${note === "" || !this.captioned ? nothing : html`<figcaption>${note}</figcaption>`}
       </figure>`;
     }
     if (asset?.status === "error") {

@@ -133,9 +133,8 @@ export class ProseElement extends LitElement {
 
   private missing() {
     if (this.problem !== "") return html`<p class="error">It was not written: ${this.problem}</p>`;
-    return html`<p class="waiting">
-      ${this.able ? "Not written yet." : "Not written: none of this server's models can write prose."}
-    </p>`;
+    // That no model can is said once for the whole page.
+    return this.able ? html`<p class="waiting">Not written yet.</p>` : nothing;
   }
 
   private forming(draft: CanvasView | null) {

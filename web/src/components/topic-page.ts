@@ -7,6 +7,7 @@ import { Kept, tidyTopic } from "../core/kept";
 import { sentenceOf } from "../core/files";
 import { announce, isStop, say } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
+import { focusPlace } from "./focus";
 import "./prose";
 import "./topics";
 import { Writing } from "./writing";
@@ -20,7 +21,6 @@ export const topicStyles = css`
     margin-inline: auto;
   }
   h1 {
-    font-size: 1.9rem;
     margin: 0;
     overflow-wrap: anywhere;
   }
@@ -57,6 +57,16 @@ export interface Wording {
   readonly lines: string;
 }
 
+/** What is taken off a page. */
+export interface Removal<T> {
+  readonly said: string;
+  readonly bringBack: (page: T) => T;
+  /** Its place among what `selector` finds. */
+  readonly at: number;
+  readonly selector: string;
+  readonly otherwise: string;
+}
+
 export abstract class TopicPage<T extends { readonly topic: string }> extends LitElement {
   /** The topic; empty for the list of topics. */
   @property() place = "";
@@ -88,7 +98,10 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
     if (!changes.has("place")) return;
     this.writing.stop();
     this.steps = noSteps();
-    void this.open(tidyTopic(this.place));
+    const topic = tidyTopic(this.place);
+    void this.open(topic);
+    // The shell names the page; for the list of topics that is enough.
+    if (topic !== "") document.title = `${topic} · ${this.wording.title} · Sfumato`;
     // Screen readers go on from the title.
     if (this.hasUpdated) void this.updateComplete.then(() => this.mainHeading.focus());
   }
@@ -124,6 +137,23 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
   /** Changes the page of a topic, if it is still the one that is shown. */
   protected change(topic: string | undefined, change: (page: T) => T): void {
     if (this.page !== undefined && this.page.topic === topic) this.show(change(this.page));
+  }
+
+  /**
+   * Shows a page without something, and offers to bring it back; the keyboard goes on at the next `selector`, else at
+   * `otherwise`.
+   */
+  protected showWithout(
+    page: T,
+    { said, bringBack, at, selector, otherwise }: Removal<T>,
+    root: ParentNode = this.renderRoot,
+  ): void {
+    this.show(page);
+    const run = () => this.change(page.topic, bringBack);
+    say(said, { label: "Undo", run });
+    void this.updateComplete.then(() => {
+      if (!focusPlace(root, selector, at)) focusPlace(root, otherwise, 0);
+    });
   }
 
   private move(by: number): void {

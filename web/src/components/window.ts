@@ -1,17 +1,10 @@
 /** A window: moved by its bar, resized by its corner, both also by keys. */
 import { css, html, LitElement } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { LEAST, within, type Place } from "../core/place";
 import { controls } from "./base";
 
-export interface Place {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-}
-
 const STEP = 24;
-const LEAST = { width: 240, height: 160 };
 
 declare global {
   interface HTMLElementTagNameMap {
@@ -28,6 +21,7 @@ export class WindowElement extends LitElement {
   @property() name = "";
   @property({ attribute: false }) place: Place = { x: 0, y: 0, width: 420, height: 420 };
   @property({ type: Boolean }) front = false;
+  private readonly observer = new ResizeObserver(() => this.requestUpdate());
 
   static override styles = [
     controls,
@@ -90,6 +84,7 @@ export class WindowElement extends LitElement {
         /* One below the other, wherever they were. */
         :host {
           position: static;
+          scroll-margin-top: 0.5rem;
           width: auto !important;
           height: auto !important;
         }
@@ -100,8 +95,35 @@ export class WindowElement extends LitElement {
     `,
   ];
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.parentElement !== null) this.observer.observe(this.parentElement);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.observer.disconnect();
+  }
+
+  /** Shows it, with the keyboard on its bar. */
+  override focus(): void {
+    this.renderRoot.querySelector("header")?.focus({ preventScroll: true });
+    this.scrollIntoView({ block: this.isStacked ? "start" : "nearest" });
+  }
+
+  /** Whether it stands below the others, as on a phone, wherever its place is. */
+  private get isStacked(): boolean {
+    return getComputedStyle(this).position === "static";
+  }
+
+  /** Its place, as far as what it stands on has room. */
+  private get shown(): Place {
+    const { clientWidth: width = 0, clientHeight: height = 0 } = this.parentElement ?? {};
+    return width === 0 || this.isStacked ? this.place : within(this.place, { width, height });
+  }
+
   override updated(): void {
-    const { x, y, width, height } = this.place;
+    const { x, y, width, height } = this.shown;
     Object.assign(this.style, {
       left: `${x}px`,
       top: `${y}px`,
@@ -115,13 +137,15 @@ export class WindowElement extends LitElement {
   }
 
   private change(change: Partial<Place>): void {
-    const next = { ...this.place, ...change };
-    const detail = {
-      x: Math.max(0, next.x),
-      y: Math.max(0, next.y),
-      width: Math.max(LEAST.width, next.width),
+    if (this.isStacked) return;
+    const next = { ...this.shown, ...change };
+    const { clientWidth: width = 0, clientHeight: height = 0 } = this.parentElement ?? {};
+    const most = change.width === undefined ? width : width - next.x;
+    const size = {
+      width: Math.max(LEAST.width, Math.min(next.width, most)),
       height: Math.max(LEAST.height, next.height),
     };
+    const detail = within({ ...next, ...size }, { width, height });
     this.dispatchEvent(new CustomEvent("sf-place", { detail, bubbles: true, composed: true }));
   }
 
@@ -131,7 +155,7 @@ export class WindowElement extends LitElement {
   ): void {
     if (event.target instanceof HTMLButtonElement && event.target !== event.currentTarget) return;
     this.send("front");
-    const [from, handle] = [this.place, event.currentTarget as HTMLElement];
+    const [from, handle] = [this.shown, event.currentTarget as HTMLElement];
     handle.setPointerCapture(event.pointerId);
     const onMove = (next: PointerEvent) =>
       this.change(moves({ x: next.clientX - event.clientX, y: next.clientY - event.clientY }, from));
@@ -146,7 +170,7 @@ export class WindowElement extends LitElement {
     const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (way === undefined || event.target !== event.currentTarget) return;
     const [dx, dy] = [(way[0] ?? 0) * STEP, (way[1] ?? 0) * STEP];
-    const { x, y, width, height } = this.place;
+    const { x, y, width, height } = this.shown;
     this.change(event.shiftKey ? { width: width + dx, height: height + dy } : { x: x + dx, y: y + dy });
     event.preventDefault();
   }

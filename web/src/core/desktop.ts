@@ -1,5 +1,5 @@
 /** The windows of the desktop, and what is kept of them. Values, never changed in place. */
-import type { Place } from "../components/window";
+import { placeBeside, type Place, type Room } from "./place";
 import { go, noSteps, push, type Steps } from "./steps";
 import { PageError, parse, toText, type Component } from "../ui/tree";
 
@@ -52,16 +52,25 @@ export const APPS: readonly App[] = [
   { name: "Music", sentence: "a numbered list about music with 5 things in dark mode" },
 ];
 
+const MAX_NAME = 40;
+
+/** A name that is not too long, by whole words where it can be. */
+export function shortened(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  const cut = name.slice(0, MAX_NAME);
+  return `${cut.replace(/\s+\S*$/u, "")} …`;
+}
+
 export function emptyDesktop(): Desktop {
   return { windows: [], next: 1 };
 }
 
-export function opened(desktop: Desktop, app: App, width: number): Desktop {
-  const size = Math.min(420, width - 32);
-  // Beside each other as far as there is room, then a bit lower.
-  const across = Math.max(1, Math.floor((width - 32) / (size + 16)));
-  const [column, round] = [(desktop.next - 1) % across, Math.floor((desktop.next - 1) / across) % 5];
-  const place = { x: 16 + column * (size + 16) + 24 * round, y: 16 + 40 * round, width: size, height: 440 };
+export function opened(desktop: Desktop, app: App, room: Room): Desktop {
+  const shown = desktop.windows.filter(({ isMinimised }) => !isMinimised);
+  const place = placeBeside(
+    shown.map((each) => each.place),
+    room,
+  );
   const win: Win = {
     id: desktop.next,
     app,
@@ -73,6 +82,11 @@ export function opened(desktop: Desktop, app: App, width: number): Desktop {
     error: "",
   };
   return { windows: [...desktop.windows, win], next: desktop.next + 1 };
+}
+
+/** The window in front. */
+export function front(desktop: Desktop): Win | undefined {
+  return desktop.windows.findLast(({ isMinimised }) => !isMinimised);
 }
 
 export function changed(desktop: Desktop, id: number, change: Partial<Win>): Desktop {
@@ -122,7 +136,7 @@ export function restored(kept: unknown): Desktop {
     try {
       const id = desktop.next;
       const found = { name, sentence, ...(own && { own }), ...(path && { path }) };
-      desktop = withPage(opened(desktop, found, 1000), id, parse(page));
+      desktop = withPage(opened(desktop, found, { width: 1000, height: 500 }), id, parse(page));
       desktop = changed(desktop, id, { place: place as Place, isMinimised: isMinimised === true });
     } catch (error) {
       if (!(error instanceof PageError)) throw error;

@@ -63,6 +63,12 @@ export function withText(article: Article, id: number, text: string, by: string)
   };
 }
 
+/** With a section brought back to its place, unless it is there. */
+export function withSection(article: Article, section: Section, at: number): Article {
+  if (article.sections.some(({ id }) => id === section.id)) return article;
+  return { ...article, sections: article.sections.toSpliced(at, 0, section) };
+}
+
 export function withoutSection(article: Article, id: number): Article {
   return { ...article, sections: article.sections.filter((each) => each.id !== id) };
 }
@@ -103,12 +109,13 @@ export function linksOf({ topic, sections }: Article): ReadonlyMap<number, reado
   );
 }
 
-/** Pages that a page always leads to: the one it is part of, and each of its parts. */
+/** Pages that a page always leads to: the one it is part of, and each of its parts; an answer has none, so examples. */
 export function furtherTopics({ topic, sections }: Article): string[] {
   const [whole = "", part] = topic.split(/: (.+)$/su);
   const parts = sections
     .filter(({ heading }) => heading !== ANSWER)
     .map(({ heading }) => `${whole}: ${heading.toLowerCase()}`)
     .filter((each) => each.toLowerCase() !== topic.toLowerCase());
-  return [...new Set([...(part === undefined ? [] : [whole]), ...parts])];
+  const further = [...new Set([...(part === undefined ? [] : [whole]), ...parts])];
+  return further.length > 0 ? further : EXAMPLES.filter((each) => each !== topic);
 }

@@ -29,6 +29,8 @@ export interface Forum {
   readonly next: number;
   /** The canvas that holds its pictures. */
   readonly canvas: string | null;
+  /** How its posts were sorted last; null if they never were. */
+  readonly order: Order | null;
 }
 
 export const YOU = "you";
@@ -44,15 +46,21 @@ export const TITLES: readonly (readonly string[])[] = [
 export const EXAMPLES: readonly string[] = ["Volcanoes", "Growing tomatoes", "Moving house", "Old radios"];
 
 export function newForum(topic: string): Forum {
-  return { topic, posts: [], next: 0, canvas: null };
+  return { topic, posts: [], next: 0, canvas: null, order: null };
 }
 
 /** A stored forum; null if it cannot be read. */
 export function readForum(kept: unknown): Forum | null {
-  const { topic, posts, next, canvas } = (kept ?? {}) as Record<string, unknown>;
+  const { topic, posts, next, canvas, order } = (kept ?? {}) as Record<string, unknown>;
   if (typeof topic !== "string" || typeof next !== "number" || !Array.isArray(posts)) return null;
   if (!posts.every(isPost)) return null;
-  return { topic, posts, next, canvas: typeof canvas === "string" ? canvas : null };
+  return {
+    topic,
+    posts,
+    next,
+    canvas: typeof canvas === "string" ? canvas : null,
+    order: ORDERS.find((each) => each === order) ?? null,
+  };
 }
 
 function isPost(given: unknown): given is Post {
@@ -85,6 +93,12 @@ export function authorsOf({ posts }: Forum): { titles: string[]; texts: string[]
   };
 }
 
+/** With a post brought back to its place, unless it is there. */
+export function withPostAgain(forum: Forum, post: Post, at: number): Forum {
+  if (forum.posts.some(({ id }) => id === post.id)) return forum;
+  return { ...forum, posts: forum.posts.toSpliced(at, 0, post) };
+}
+
 export function withoutPost(forum: Forum, id: number): Forum {
   return { ...forum, posts: forum.posts.filter((each) => each.id !== id) };
 }
@@ -100,6 +114,13 @@ export function withComment(forum: Forum, id: number, text: string, by: string):
   const comment = { id: forum.next, text, by };
   const next = changedPost(forum, id, ({ comments }) => ({ comments: [...comments, comment] }));
   return { ...next, next: forum.next + 1 };
+}
+
+/** With a comment brought back to its place, unless it is there. */
+export function withCommentAgain(forum: Forum, id: number, comment: Comment, at: number): Forum {
+  return changedPost(forum, id, ({ comments }) => ({
+    comments: comments.some((each) => each.id === comment.id) ? comments : comments.toSpliced(at, 0, comment),
+  }));
 }
 
 export function withoutComment(forum: Forum, id: number, commentId: number): Forum {
@@ -122,12 +143,19 @@ export function openTitles({ posts }: Forum): string[][] {
   return TITLES.map((group) => group.filter((title) => !used.has(title))).filter((group) => group.length > 0);
 }
 
-export type Order = "votes" | "newest" | "comments";
+export const ORDERS = ["votes", "newest", "comments"] as const;
+export type Order = (typeof ORDERS)[number];
+
+/** How its posts stand; null if they have not been sorted, or no longer are. */
+export function orderOf(forum: Forum): Order | null {
+  const { order, posts } = forum;
+  return order !== null && sorted(forum, order).posts.every((post, i) => post === posts[i]) ? order : null;
+}
 
 export function sorted(forum: Forum, order: Order): Forum {
   const value = ({ id, votes, comments }: Post) =>
     order === "votes" ? votes : order === "comments" ? comments.length : id;
-  return { ...forum, posts: [...forum.posts].sort((one, other) => value(other) - value(one)) };
+  return { ...forum, order, posts: [...forum.posts].sort((one, other) => value(other) - value(one)) };
 }
 
 export function titlesPrompt(topic: string): string {

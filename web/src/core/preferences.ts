@@ -1,7 +1,12 @@
+/** What the browser calls what is kept under a name. */
+export function keyOf(name: string): string {
+  return `sfumato.${name}`;
+}
+
 /** What a person chose, kept by the browser where it can be. */
 export function remembered<T>(name: string, otherwise: T): T {
   try {
-    const text = localStorage.getItem(`sfumato.${name}`);
+    const text = localStorage.getItem(keyOf(name));
     return text === null ? otherwise : (JSON.parse(text) as T);
   } catch {
     return otherwise;
@@ -10,7 +15,7 @@ export function remembered<T>(name: string, otherwise: T): T {
 
 export function remember(name: string, value: unknown): void {
   try {
-    localStorage.setItem(`sfumato.${name}`, JSON.stringify(value));
+    localStorage.setItem(keyOf(name), JSON.stringify(value));
   } catch {
     // Private windows may have no room; the choice then lasts as long as the page.
   }

@@ -34,7 +34,8 @@ export const desktopStyles = css`
     min-height: 70vh;
     border: 1px solid var(--line);
     border-radius: 14px;
-    overflow: hidden;
+    /* Not hidden: a control that is focused would scroll all windows. */
+    overflow: clip;
     background:
       radial-gradient(
         circle at 20% 20%,

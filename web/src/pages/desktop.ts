@@ -1,21 +1,24 @@
 /** A desktop: its own apps work on files, and others are written when they are opened, each in a window. */
-import { html, LitElement, nothing } from "lit";
+import { html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { repeat } from "lit/directives/repeat.js";
+import { styleMap } from "lit/directives/style-map.js";
 import { controls } from "../components/base";
 import { OwnApps, type Host } from "../components/own-apps";
-import type { Place } from "../components/window";
 import "../components/window";
+import type { WindowElement } from "../components/window";
 import { api } from "../core/api";
 import {
   APPS,
   changed,
   closed,
+  front,
   moved,
   opened,
   OWN_APPS,
   raised,
   restored,
+  shortened,
   stored,
   withPage,
   type App,
@@ -24,12 +27,14 @@ import {
 } from "../core/desktop";
 import { fileTree } from "../core/file-tree";
 import { undoKey, undoWords } from "../core/keys";
+import type { Place, Room } from "../core/place";
 import { remember, remembered } from "../core/preferences";
 import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
 import { findFile, nameOf, type System } from "../core/system";
 import type { Effect } from "../ui/actions";
 import { NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
+import { changesOf } from "../ui/changes";
 import { execute } from "../ui/edits";
 import type { Click } from "../ui/screen";
 import "../ui/screen";
@@ -37,7 +42,6 @@ import { PageError, toText, type Component } from "../ui/tree";
 import { desktopStyles } from "./desktop-styles";
 
 const STORED = "desktop";
-const MAX_NAME = 24;
 const ICONS = { files: "▤", terminal: ">_", settings: "⚙", file: "¶" } as const;
 
 @customElement("sf-desktop-page")
@@ -45,8 +49,12 @@ export class DesktopPage extends LitElement implements Host {
   @property() place = "";
   @state() private desktop: Desktop = restored(remembered<unknown>(STORED, []));
   private readonly own = new OwnApps(this);
+  /** Whether an app is described. */
+  @state() private isDescribed = false;
   private stopping = new Map<number, AbortController>();
   private asked = 0;
+  /** The window that the keyboard is in; null if it is in none. */
+  private focused: WindowElement | null = null;
 
   static override styles = [controls, desktopStyles];
 
@@ -69,11 +77,48 @@ export class DesktopPage extends LitElement implements Host {
 
   private onKey = (event: KeyboardEvent): void => {
     const by = undoKey(event);
-    const front = this.desktop.windows.filter(({ isMinimised }) => !isMinimised).at(-1);
-    if (by === 0 || front === undefined) return;
+    const win = front(this.desktop);
+    if (by === 0 || win === undefined) return;
     event.preventDefault();
-    this.go(front, by);
+    this.go(win, by);
   };
+
+  override willUpdate(changes: PropertyValues): void {
+    super.willUpdate(changes);
+    this.focused = this.shadowRoot?.activeElement?.closest("sf-window") ?? null;
+  }
+
+  /** When the window that the keyboard was in is gone, it goes on at its button, or in the next window. */
+  override updated(changes: PropertyValues): void {
+    super.updated(changes);
+    const { focused } = this;
+    this.focused = null;
+    if (focused === null || (focused.isConnected && !focused.hidden)) return;
+    const find = (selector: string) => this.renderRoot.querySelector<HTMLElement>(selector);
+    const next = front(this.desktop);
+    const button = focused.isConnected ? find(`.bar [data-id="${focused.dataset.id ?? ""}"]`) : null;
+    const other = next === undefined ? null : find(`sf-window[data-id="${next.id}"]`);
+    (button ?? other ?? find(".apps button"))?.focus();
+  }
+
+  /** Shows a window, with the keyboard in it. */
+  private async enter(id: number): Promise<void> {
+    await this.updateComplete;
+    const found = this.renderRoot.querySelector<WindowElement>(`sf-window[data-id="${id}"]`);
+    await found?.updateComplete;
+    found?.focus();
+  }
+
+  private bringBack({ id }: Win): void {
+    this.change(raised(changed(this.desktop, id, { isMinimised: false }), id));
+    void this.enter(id);
+  }
+
+  private get room(): Room {
+    const { clientWidth: width = 0, clientHeight: height = 0 } =
+      this.renderRoot.querySelector(".surface") ?? {};
+    return { width, height };
+  }
 
   private find(id: number): Win | undefined {
     return this.desktop.windows.find((each) => each.id === id);
@@ -90,12 +135,13 @@ export class DesktopPage extends LitElement implements Host {
       other.own !== undefined && other.own === app.own && other.path === app.path;
     const found = this.desktop.windows.find((each) => isSame(each.app));
     if (found !== undefined) {
-      this.change(raised(changed(this.desktop, found.id, { isMinimised: false }), found.id));
+      this.bringBack(found);
       return;
     }
     const id = this.desktop.next;
-    const desktop = opened(this.desktop, app, this.clientWidth);
+    const desktop = opened(this.desktop, app, this.room);
     this.change(app.own === undefined ? desktop : withPage(desktop, id, this.own.page(app)));
+    void this.enter(id);
     if (app.own === undefined) void this.ask(id, app.sentence);
   }
 
@@ -137,6 +183,25 @@ export class DesktopPage extends LitElement implements Host {
       sayError(error);
       return false;
     }
+  }
+
+  /** Shows what a sentence came to, and tells it, so that one that was misunderstood is noticed. */
+  private takeSaid(id: number, next: Component, sentence: string): void {
+    const [before, { files }] = [this.pageOf(id), this.own.system];
+    if (!this.take(id, next, sentence)) return;
+    const [win, page] = [this.find(id), this.pageOf(id)];
+    // That files are gone was told.
+    if (win === undefined || page === null || this.own.system.files.length < files.length) return;
+    if (before === null) {
+      announce(`${win.app.name}: written.`);
+      return;
+    }
+    const undo = () => {
+      const now = this.find(id);
+      const at = now?.pages.all.lastIndexOf(page) ?? -1;
+      if (now !== undefined && at > 0) this.go(now, at - 1 - now.pages.at);
+    };
+    say(`${win.app.name}: ${changesOf(before, page) || "changed"}.`, { label: "Undo", run: undo });
   }
 
   private pageOf(id: number): Component | null {
@@ -185,8 +250,7 @@ export class DesktopPage extends LitElement implements Host {
         onDraft: (draft) => (this.desktop = changed(this.desktop, id, { draft })),
       });
       if (page !== null && toText(page) === toText(made.page)) say(UNCHANGED);
-      else if (this.take(id, onto(this.pageOf(id), page, made), sentence))
-        announce(`${win.app.name}: changed.`);
+      else this.takeSaid(id, onto(this.pageOf(id), page, made), sentence);
     } catch (error) {
       if (error instanceof PageError) say(error.message);
       else if (error instanceof NotUnderstood) {
@@ -252,8 +316,10 @@ export class DesktopPage extends LitElement implements Host {
           aria-label="Describe an app"
           placeholder="Describe an app: a to-do list about the garden with six items"
           autocomplete="off"
+          @input=${(event: Event) =>
+            (this.isDescribed = (event.target as HTMLInputElement).value.trim() !== "")}
         />
-        <button class="primary" ?disabled=${!canMake}>Make it</button>
+        <button class="primary" ?disabled=${!canMake || !this.isDescribed}>Make it</button>
       </form>
       <div class="surface">
         ${
@@ -272,18 +338,15 @@ export class DesktopPage extends LitElement implements Host {
           .filter(({ isMinimised }) => isMinimised)
           .map(
             (win) =>
-              html`<button
-                @click=${() => this.change(raised(changed(this.desktop, win.id, { isMinimised: false }), win.id))}
-              >
-                ${win.app.name}
-              </button>`,
+              html`<button data-id=${win.id} @click=${() => this.bringBack(win)}>${win.app.name}</button>`,
           )}
       </div>
     </div>`;
   }
 
   private make(sentence: string): void {
-    const words = sentence.replace(/^an? /i, "").slice(0, MAX_NAME).trim();
+    const words = shortened(sentence.replace(/^an? /i, ""));
+    this.isDescribed = false;
     this.open({ name: words.charAt(0).toUpperCase() + words.slice(1), sentence });
   }
 
@@ -301,10 +364,11 @@ export class DesktopPage extends LitElement implements Host {
     const page = win.draft ?? current(win.pages) ?? null;
     const order = this.desktop.windows.indexOf(win);
     return html`<sf-window
+      data-id=${win.id}
       name=${win.app.name}
-      style=${`z-index: ${order + 1}`}
+      style=${styleMap({ zIndex: order + 1 })}
       ?hidden=${win.isMinimised}
-      ?front=${order === this.desktop.windows.length - 1}
+      ?front=${win === front(this.desktop)}
       .place=${win.place}
       @sf-place=${({ detail }: CustomEvent<Place>) => this.change(changed(this.desktop, win.id, { place: detail }))}
       @sf-window=${({ detail }: CustomEvent<"close" | "minimise" | "front">) => this.onWindow(win, detail)}

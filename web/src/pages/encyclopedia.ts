@@ -19,6 +19,7 @@ import {
   REVISIONS,
   sectionPrompt,
   withoutSection,
+  withSection,
   withText,
   YOU,
   type Article,
@@ -165,9 +166,15 @@ export class EncyclopediaPage extends TopicPage<Article> {
     void this.writing.write(chosen.map((section) => this.job(section, revisionPrompt(section.text, wish))));
   }
 
-  private removeSection(article: Article, { id, heading }: Section): void {
-    this.show(withoutSection(article, id));
-    say(`“${heading}” is removed; Undo brings it back.`);
+  private removeSection(article: Article, section: Section): void {
+    const at = article.sections.indexOf(section);
+    this.showWithout(withoutSection(article, section.id), {
+      said: `“${section.heading}” is removed.`,
+      bringBack: (now) => withSection(now, section, at),
+      at,
+      selector: ".remove",
+      otherwise: "h1",
+    });
   }
 
   protected line(line: string) {
@@ -201,7 +208,7 @@ export class EncyclopediaPage extends TopicPage<Article> {
                   this.show(withText(article, section.id, detail, detail === "" ? "" : YOU))}
               >
                 <button
-                  class="quiet"
+                  class="quiet remove"
                   aria-label="Remove: ${section.heading}"
                   ?hidden=${article.sections.length < 2}
                   @click=${() => this.removeSection(article, section)}

@@ -10,6 +10,11 @@ export const forumStyles = css`
     padding: 0.2rem 0.6rem;
     font-size: 0.875rem;
   }
+  .small[aria-pressed="true"] {
+    color: var(--accent-text);
+    border-color: var(--accent);
+    font-weight: 600;
+  }
   .posts,
   .composer {
     display: grid;

@@ -13,6 +13,8 @@ import {
   EXAMPLES,
   newForum,
   openTitles,
+  orderOf,
+  ORDERS,
   postPrompt,
   readForum,
   replyPrompt,
@@ -21,12 +23,14 @@ import {
   TITLES,
   voted,
   withComment,
+  withCommentAgain,
   withoutComment,
   withoutPost,
   withPost,
+  withPostAgain,
   YOU,
+  type Comment,
   type Forum,
-  type Order,
   type Post,
 } from "../core/forum";
 import { Kept } from "../core/kept";
@@ -36,7 +40,6 @@ import { forumStyles } from "./forum-styles";
 const BASE = "/forum";
 const INTRODUCTION =
   "Open any topic and a forum begins: models write posts and reply to yours. Every post says who wrote it.";
-const ORDERS: readonly Order[] = ["votes", "newest", "comments"];
 
 @customElement("sf-forum-page")
 export class ForumPage extends TopicPage<Forum> {
@@ -168,6 +171,8 @@ export class ForumPage extends TopicPage<Forum> {
   }
 
   protected written(forum: Forum) {
+    const sortedBy = orderOf(forum);
+    const captioned = forum.posts.find(({ picture }) => picture !== null);
     return html`<div class="row bar">
         <span class="row">
           <button class="primary" aria-expanded=${String(this.isComposing)} @click=${() => this.compose()}>
@@ -180,7 +185,13 @@ export class ForumPage extends TopicPage<Forum> {
           <span class="muted">Sort by</span>
           ${ORDERS.map(
             (order) =>
-              html`<button class="small" @click=${() => this.show(sorted(forum, order))}>${order}</button>`,
+              html`<button
+                class="small"
+                aria-pressed=${String(order === sortedBy)}
+                @click=${() => this.show(sorted(forum, order))}
+              >
+                ${order}
+              </button>`,
           )}
         </span>
       </div>
@@ -189,7 +200,7 @@ export class ForumPage extends TopicPage<Forum> {
         ${repeat(
           forum.posts,
           ({ id }) => id,
-          (post) => this.post(forum, post),
+          (post) => this.post(forum, post, post === captioned),
         )}
         ${
           forum.posts.length === 0
@@ -234,7 +245,7 @@ export class ForumPage extends TopicPage<Forum> {
     </form>`;
   }
 
-  private post(forum: Forum, post: Post) {
+  private post(forum: Forum, post: Post, isCaptioned: boolean) {
     const { topic } = forum;
     const { id, title, picture } = post;
     const vote = (way: -1 | 1, sign: string, name: string) =>
@@ -266,12 +277,9 @@ export class ForumPage extends TopicPage<Forum> {
               this.show(changedPost(forum, id, () => ({ text: detail, by: detail === "" ? "" : YOU })))}
           >
             <button
-              class="quiet"
+              class="quiet remove"
               aria-label="Delete: ${title}"
-              @click=${() => {
-                this.show(withoutPost(forum, id));
-                say(`“${title}” is deleted; Undo brings it back.`);
-              }}
+              @click=${() => this.removePost(forum, post)}
             >
               Delete
             </button>
@@ -281,6 +289,7 @@ export class ForumPage extends TopicPage<Forum> {
               ? nothing
               : html`<sf-picture
                   prompt=${picture.prompt}
+                  ?captioned=${isCaptioned}
                   .asset=${this.pictures.find(picture)}
                   @sf-again=${() => void this.pictures.ask(picture)}
                 ></sf-picture>`
@@ -291,6 +300,30 @@ export class ForumPage extends TopicPage<Forum> {
     </article>`;
   }
 
+  private removePost(forum: Forum, post: Post): void {
+    const at = forum.posts.indexOf(post);
+    this.showWithout(withoutPost(forum, post.id), {
+      said: `“${post.title}” is deleted.`,
+      bringBack: (now) => withPostAgain(now, post, at),
+      at,
+      selector: ".remove",
+      otherwise: "button.primary",
+    });
+  }
+
+  private removeComment(forum: Forum, { id, comments }: Post, comment: Comment, event: Event): void {
+    const at = comments.indexOf(comment);
+    const removal = {
+      said: "The comment is deleted.",
+      bringBack: (now: Forum) => withCommentAgain(now, id, comment, at),
+      at,
+      selector: ".comments button",
+      otherwise: ".comment input",
+    };
+    const post = (event.currentTarget as HTMLElement).closest("article") ?? undefined;
+    this.showWithout(withoutComment(forum, id, comment.id), removal, post);
+  }
+
   private comments(forum: Forum, post: Post) {
     const job = this.replyJob(forum, post);
     const draft = this.writing.drafts.get(job.id);
@@ -299,14 +332,14 @@ export class ForumPage extends TopicPage<Forum> {
         ${repeat(
           post.comments,
           ({ id }) => id,
-          ({ id, text, by }) =>
+          (comment) =>
             html`<li>
-              <p>${text}</p>
-              <span class="by">${by}</span>
+              <p>${comment.text}</p>
+              <span class="by">${comment.by}</span>
               <button
                 class="quiet"
-                aria-label="Delete the comment: ${text.slice(0, 40)}"
-                @click=${() => this.show(withoutComment(forum, post.id, id))}
+                aria-label="Delete the comment: ${comment.text.slice(0, 40)}"
+                @click=${(event: Event) => this.removeComment(forum, post, comment, event)}
               >
                 ×
               </button>

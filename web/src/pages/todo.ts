@@ -5,20 +5,23 @@ import { controls } from "../components/base";
 import "../components/talk";
 import { api } from "../core/api";
 import { isFieldKey, undoKey, undoWords } from "../core/keys";
-import { remember, remembered } from "../core/preferences";
+import { keyOf, remember, remembered } from "../core/preferences";
 import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import type { Effect } from "../ui/actions";
 import { authors, NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
+import { changesOf, historyOf } from "../ui/changes";
 import { execute } from "../ui/edits";
 import "../ui/screen";
+import { suggestions } from "../ui/suggestions";
 import { PageError, parse, toText, walk, type Component } from "../ui/tree";
 
 interface Step {
   readonly page: Component;
   /** What was said, or done by hand. */
   readonly said: string;
+  /** How long the model took; null for what was done by hand. */
   readonly ms: number | null;
 }
 
@@ -27,13 +30,6 @@ const STARTS = [
   FIRST,
   "a table about books with five rows, columns name, author and year",
   "a to-do list for football with 7 tasks and an input for new ones with a dark theme",
-];
-const CHANGES = [
-  "sort by name",
-  "dark mode",
-  "show only the open ones",
-  "delete the second",
-  "tick off the first one",
 ];
 const STORED = "todo.steps";
 /** Steps that are there again after a reload. */
@@ -52,6 +48,10 @@ function readSteps(kept: unknown): Steps<Step> {
   }
 }
 
+function examplesOf(step: Step | undefined): readonly string[] {
+  return step === undefined ? STARTS : suggestions(step.page);
+}
+
 @customElement("sf-todo-page")
 export class TodoPage extends LitElement {
   @property() place = "";
@@ -61,6 +61,8 @@ export class TodoPage extends LitElement {
   @state() private draft: Component | null = null;
   @state() private isWriting = false;
   @state() private sentence = "";
+  /** What another tab has made of it, as it was kept; null if nothing. */
+  @state() private elsewhere: string | null = null;
   @query("#command") private input!: HTMLInputElement;
   private stopping = new AbortController();
   private asked = 0;
@@ -130,18 +132,33 @@ export class TodoPage extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("keydown", this.onKey);
+    addEventListener("storage", this.onStorage);
     this.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("keydown", this.onKey);
+    removeEventListener("storage", this.onStorage);
     this.stopping.abort();
   }
 
   private async begin(): Promise<void> {
     this.cards = authors(await api.models());
     this.model = this.cards[0]?.id ?? "";
+  }
+
+  /** Browsers tell of what other tabs keep. */
+  private onStorage = ({ key, newValue }: StorageEvent): void => {
+    if (key !== keyOf(STORED) || newValue === null) return;
+    this.elsewhere = newValue;
+    announce("Another tab changed this app.");
+  };
+
+  private takeOver(kept: string): void {
+    this.steps = readSteps(JSON.parse(kept));
+    this.elsewhere = null;
+    announce("This is what the other tab shows.");
   }
 
   private onKey = (event: KeyboardEvent): void => {
@@ -162,6 +179,7 @@ export class TodoPage extends LitElement {
   }
 
   private keep(): void {
+    this.elsewhere = null;
     const { all, at } = this.steps;
     const first = Math.max(0, Math.min(at, all.length - MAX_KEPT));
     const kept = all.slice(first, first + MAX_KEPT).map((step) => ({ ...step, page: toText(step.page) }));
@@ -171,6 +189,23 @@ export class TodoPage extends LitElement {
   private show(page: Component, said: string, ms: number | null): void {
     this.steps = push(this.steps, { page, said, ms });
     this.keep();
+  }
+
+  /** Shows what a sentence came to, and tells it, so that one that was misunderstood is noticed. */
+  private showSaid(page: Component, said: string, ms: number): void {
+    const before = current(this.steps)?.page;
+    this.show(page, said, ms);
+    if (before === undefined) {
+      announce("The screen is there.");
+      return;
+    }
+    const words = changesOf(before, page) || "changed";
+    const undo = () => {
+      const { all, at } = this.steps;
+      const made = all.findIndex((step) => step.page === page);
+      if (made > 0 && made <= at) this.move(made - 1 - at);
+    };
+    say(`${words.charAt(0).toUpperCase()}${words.slice(1)}.`, { label: "Undo", run: undo });
   }
 
   private async command(sentence: string): Promise<void> {
@@ -195,10 +230,7 @@ export class TodoPage extends LitElement {
       this.sentence = "";
       const next = onto(current(this.steps)?.page ?? null, page, written);
       if (page !== null && toText(written.page) === toText(page)) say(UNCHANGED);
-      else {
-        this.show(next, said, written.ms);
-        announce("Changed.");
-      }
+      else this.showSaid(next, said, written.ms);
     } catch (error) {
       if (error instanceof NotUnderstood || error instanceof PageError) say(error.message);
       else if (!this.stopping.signal.aborted) sayError(error);
@@ -216,7 +248,8 @@ export class TodoPage extends LitElement {
     if (detail.ask !== undefined) void this.command(detail.ask);
     if (detail.program === undefined || detail.program === "") return;
     try {
-      this.show(execute(page, detail.program), detail.program.split("\n").join("; "), 0);
+      const next = execute(page, detail.program);
+      if (toText(next) !== toText(page)) this.show(next, changesOf(page, next) || "changed", null);
     } catch (error) {
       sayError(error);
     }
@@ -225,7 +258,7 @@ export class TodoPage extends LitElement {
   private hint(step: Step | undefined): string {
     const names =
       step === undefined ? [] : [...walk(step.page)].flatMap(({ text, cells }) => [text, ...cells]);
-    const said = [...(step === undefined ? STARTS : CHANGES), ...names.filter((name) => name !== "")];
+    const said = [...examplesOf(step), ...names.filter((name) => name !== "")];
     return said.join(". ").slice(0, MAX_HINT);
   }
 
@@ -251,6 +284,7 @@ export class TodoPage extends LitElement {
       </div>`;
     }
     const step = current(this.steps);
+    const examples = examplesOf(step);
     return html`<div class="page">
       <h1>To-do</h1>
       <p class="muted intro">
@@ -267,7 +301,7 @@ export class TodoPage extends LitElement {
           <input
             id="command"
             autocomplete="off"
-            placeholder=${step === undefined ? FIRST : "sort by name"}
+            placeholder=${examples[0] ?? ""}
             .value=${this.sentence}
             @input=${(event: Event) => (this.sentence = (event.target as HTMLInputElement).value)}
         /></label>
@@ -285,11 +319,12 @@ export class TodoPage extends LitElement {
         ></sf-talk>
       </form>
       <div class="chips" aria-label="Examples" role="group">
-        ${(step === undefined ? STARTS : CHANGES).map(
+        ${examples.map(
           (each) =>
             html`<button ?disabled=${this.isWriting} @click=${() => this.command(each)}>${each}</button>`,
         )}
       </div>
+      ${this.elsewhere === null ? nothing : this.other(this.elsewhere)}
       <div class="screen" aria-busy=${String(this.isWriting)}>
         ${
           step === undefined && this.draft === null
@@ -308,6 +343,14 @@ export class TodoPage extends LitElement {
     </div>`;
   }
 
+  private other(kept: string) {
+    return html`<div class="card row">
+      <span>Another tab changed this app; what is changed here next replaces that.</span>
+      <button @click=${() => this.takeOver(kept)}>Show the other one</button>
+      <button @click=${() => this.keep()}>Keep this one</button>
+    </div>`;
+  }
+
   private history(step: Step) {
     const { all, at } = this.steps;
     return html`<div class="row bar">
@@ -323,13 +366,13 @@ export class TodoPage extends LitElement {
       <details>
         <summary>History of changes</summary>
         <ol>
-          ${all.map(
-            ({ said }, i) =>
+          ${historyOf(all).map(
+            ({ said, first, last }) =>
               html`<li>
                 <button
                   class="quiet"
-                  aria-current=${i === at ? "step" : nothing}
-                  @click=${() => this.move(i - at)}
+                  aria-current=${first <= at && at <= last ? "step" : nothing}
+                  @click=${() => this.move(last - at)}
                 >
                   ${said}
                 </button>

@@ -170,9 +170,15 @@ export function press(page: Component, id: string, values: Values): Effect {
   if (holder?.kind === "card" && /^(?:copy|duplicate)$/.test(said)) return { program: `copy ${holder.id}` };
   const program = list === undefined ? null : ofList(list, said, fields, values);
   if (program !== null) return tried(page, program);
-  const about = holder?.kind === "card" ? `: ${holder.text}` : "";
-  const given = fields.map((field) => values[field.id] ?? "").filter((value) => value !== "");
-  return { ask: [button.text + about, ...given].join(", ") };
+  if (fields.length > 0) return { say: submission(button, fields, values) };
+  return { ask: button.text + (holder?.kind === "card" ? `: ${holder.text}` : "") };
+}
+
+/** What is said of a form that has nowhere to go; what was typed stays, and no model makes something up. */
+function submission(button: Component, fields: Component[], values: Values): string {
+  const missing = fields.find((field) => get(field, "required") !== undefined && !values[field.id]?.trim());
+  if (missing !== undefined) return `Fill in “${missing.text}”`;
+  return `“${button.text}” does nothing here: apps made on this page send nothing anywhere. What you typed stays.`;
 }
 
 function tried(page: Component, program: string): Effect {

@@ -4,10 +4,11 @@ import { customElement, property } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
+import { focusPlace } from "../components/focus";
 import { choose, enter, press, programOf, sortedWay, type Action, type Effect, type Values } from "./actions";
 import { chart } from "./chart";
 import { look } from "./look";
-import { get, lineOf, visible, walk, type Component } from "./tree";
+import { get, lineOf, slot, visible, walk, type Component } from "./tree";
 
 /** What a person did to a slot. */
 export interface Click {
@@ -48,6 +49,8 @@ export class ScreenElement extends LitElement {
   /** Whether it is still being written; then it cannot be used. */
   @property({ type: Boolean }) draft = false;
   private changed: ReadonlySet<string> = new Set();
+  /** What was deleted while the keyboard was in it, and its place among what can be. */
+  private deleted: { id: string; place: number } | null = null;
 
   static override styles = [controls, look];
 
@@ -406,11 +409,23 @@ export class ScreenElement extends LitElement {
   private act(action: Exclude<Action, { type: "ask" | "add" | "theme" }>): void {
     const value = "by" in action ? String(action.by) : "word" in action ? action.word : "";
     if (!this.clicked(action.slot, action.type, value)) return;
+    if (action.type === "remove") this.noteDeleted(action.slot);
     const program = programOf(this.shown(), action);
     if (program !== null) this.effect({ program });
   }
 
+  private noteDeleted(id: string): void {
+    const entry = this.shadowRoot?.activeElement?.closest(`[data-slot="${id}"]`);
+    const all = [...this.renderRoot.querySelectorAll(".remove")];
+    if (entry) this.deleted = { id, place: all.findIndex((each) => entry.contains(each)) };
+  }
+
   override updated(): void {
+    const { deleted, page } = this;
+    if (deleted !== null && page !== null && slot(page, deleted.id) === undefined) {
+      this.deleted = null;
+      focusPlace(this.renderRoot, ".remove", deleted.place);
+    }
     for (const log of this.renderRoot.querySelectorAll("pre")) log.scrollTop = log.scrollHeight;
   }
 
