@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -44,6 +45,12 @@ def test_text_forms_and_can_be_stepped_through(page: Page, check_accessibility: 
     first = canvas.locator(".token").nth(0).element_handle()
     page.get_by_role("button", name="First step").click()
     assert text_of(canvas) != DERIVED
+    count = int(re.findall(r"(\d+) steps", page.locator("sf-take p.figures").inner_text())[0])
+    expect(page.get_by_text("Go to the last step to select tokens.")).to_be_visible()
+    page.get_by_role("button", name="Last step").click()
+    expect(page.locator("sf-scrubber output")).to_have_text(f"step {count} of {count}")
+    expect(page.get_by_text("Click a token")).to_be_visible()
+    page.get_by_role("button", name="First step").click()
     page.get_by_role("button", name="Next step").click()
     expect(canvas).to_contain_text("answer: 49")
     page.get_by_role("slider", name="Step").press("End")
@@ -119,6 +126,86 @@ def test_seeds_run_side_by_side_and_a_link_reproduces_them(page: Page):
     expect(page.get_by_role("button", name="Reply")).to_be_enabled()
     assert [text_of(takes.nth(i)) for i in range(3)] == texts
     assert page.get_by_label("Seed", exact=True).input_value() == "5"
+
+
+def test_pins_belong_to_one_take(page: Page):
+    page.goto("/canvas")
+    denoise(page, Side_by_side="2")
+    first, second = page.locator("sf-take").nth(0), page.locator("sf-take").nth(1)
+    first.locator(".token").nth(1).click()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    expect(first.locator(".pinned")).to_have_count(1)
+    rest = page.get_by_role("button", name="Denoise all but the pins")
+    expect(rest).to_be_visible()
+    second.locator(".token").nth(2).click()
+    expect(first.locator(".pinned")).to_have_count(1)
+    expect(second.locator(".pinned")).to_have_count(0)
+    expect(rest).to_have_count(0)
+    expect(page.get_by_role("button", name="Pin", exact=True)).to_be_visible()
+
+
+def share(page: Page, said: str) -> dict[str, Any]:
+    """What the link says, and the page about it."""
+    page.get_by_role("button", name="Share").click()
+    expect(page.locator(".saying")).to_contain_text(said)
+    code = page.url.split("#")[1]
+    shared: dict[str, Any] = json.loads(base64.urlsafe_b64decode(code + "=" * (-len(code) % 4)))
+    return shared
+
+
+def test_a_link_says_what_is_shown(page: Page, tmp_path: Path):
+    page.goto("/canvas")
+    denoise(page, Seed="5", Prompt="12+5=")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    saved = tmp_path / "trace.json"
+    download.value.save_as(saved)
+    # What is typed afterwards is not shown yet.
+    page.get_by_label("Prompt").fill("sums: 1+1")
+    shared = share(page, "It runs exactly this again.")
+    assert (shared["prompt"], shared["seed"], shared["count"]) == ("12+5=", 5, 1)
+    page.locator("sf-canvas .token").nth(0).click()
+    page.get_by_role("button", name="Pin", exact=True).click()
+    assert share(page, "without your changes") == shared
+    # A trace brings its seed along.
+    page.goto("about:blank")
+    page.goto("/canvas")
+    page.get_by_label("Trace to open").set_input_files(saved)
+    expect(page.locator("sf-take")).to_have_count(1)
+    expect(page.get_by_label("Seed", exact=True)).to_have_value("5")
+    expect(page.get_by_label("Prompt")).to_have_value("12+5=")
+    assert share(page, "It runs exactly this again.") == shared
+
+
+def test_a_link_to_a_model_that_is_not_here_leaves_one_that_is(page: Page):
+    shared = {"model": "nope", "prompt": "12+5=", "turns": [], "options": {}, "seed": 4, "count": 1}
+    page.goto("/canvas#" + base64.urlsafe_b64encode(json.dumps(shared).encode()).decode().rstrip("="))
+    expect(page.locator(".saying")).to_contain_text("no model named “nope”; tiny is chosen instead")
+    expect(page.get_by_label("Model")).to_have_value("tiny")
+    denoise(page)
+    assert text_of(page.locator("sf-canvas")) == "17"
+    expect(page.get_by_role("article", name="Seed 4")).to_be_visible()
+
+
+def test_another_model_replaces_only_an_example(page: Page):
+    page.goto("/canvas")
+    prompt, model = page.get_by_label("Prompt"), page.get_by_label("Model")
+    model.select_option("ui")
+    expect(prompt).to_have_value(re.compile("^screen: "))
+    prompt.fill("my own words")
+    model.select_option("tiny")
+    expect(prompt).to_have_value("my own words")
+    # The refusal is one sentence, with examples to choose from.
+    page.get_by_role("button", name="Denoise", exact=True).click()
+    take = page.locator("sf-take")
+    expect(take.locator(".error")).to_have_text("Tiny was not trained on prompts like 'my own words'.")
+    for name in ("Reply", "Share"):
+        expect(page.get_by_role("button", name=name)).to_be_disabled()
+    expect(page.get_by_text("Click a token")).to_have_count(0)
+    take.get_by_role("button", name="plain", exact=True).click()
+    expect(prompt).to_have_value("12+5=")
+    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    assert text_of(page.locator("sf-canvas")) == "17"
 
 
 def test_seeds_end_one_by_one(page: Page, served: Served):

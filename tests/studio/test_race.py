@@ -86,11 +86,48 @@ def test_errors_are_shown_in_their_lane(page: Page):
     page.route("**/v1/canvas", lambda route: route.abort())
     race(page)
     expect(page.locator("sf-lane").first.locator(".verdict")).to_have_text(
-        "the server cannot be reached; is it running?"
+        "The server cannot be reached; is it running?"
     )
     page.unroute("**/v1/canvas")
     race(page)
     expect(page.locator("sf-lane").first.locator(".verdict")).to_contain_text("39")
+
+
+def test_models_take_the_first_prompt(page: Page, served: Served):
+    """Although the first model of the server was trained on other prompts."""
+    cards = served.http.get("/v1/models").json()["data"]
+    models = {"data": sorted(cards, key=lambda card: card["id"] != "ui")}
+    page.route("**/v1/models", lambda route: route.fulfill(json=models))
+    page.goto("/race")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
+    expect(page.get_by_label("Lane 2")).to_have_value("tiny-twin")
+    page.get_by_role("button", name="Add a model").click()
+    expect(page.get_by_label("Lane 3")).to_have_value("ui")
+    lanes = page.locator("sf-lane")
+    expect(lanes.nth(2).locator(".clock")).to_have_text("–")
+    race(page)
+    expect(lanes.nth(0).locator(".verdict")).to_contain_text("Right")
+    expect(lanes.nth(2).locator(".error")).to_have_text(re.compile(r"^Ui was not trained on prompts like '.*'\.$"))
+    expect(page.locator(".saying")).to_have_count(0)
+    expect(page.get_by_role("region", name="Score").get_by_role("row", name="ui")).to_have_count(0)
+    lanes.nth(2).get_by_role("button", name="ui screen").click()
+    expect(page.get_by_label("Prompt")).to_have_value(re.compile("^screen: "))
+    page.get_by_role("button", name="Remove ui").click()
+    expect(lanes).to_have_count(2)
+    expect(page.get_by_role("button", name=re.compile("^Remove "))).to_have_count(0)
+
+
+def test_a_lane_that_never_ran_has_no_time(page: Page):
+    page.goto("/race")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
+    page.route("**/v1/canvas", lambda _: None)
+    page.get_by_role("button", name="Race", exact=True).click()
+    first, second = page.locator("sf-lane").nth(0), page.locator("sf-lane").nth(1)
+    expect(first.locator(".clock")).to_have_text(re.compile(r"[1-9]\d* ms|s$"))
+    page.get_by_role("button", name="Stop").click()
+    expect(first.locator(".verdict")).to_have_text("Stopped.")
+    expect(second.locator(".clock")).to_have_text("–")
+    page.unroute_all(behavior="ignoreErrors")
 
 
 @pytest.fixture
@@ -118,5 +155,5 @@ def test_upstream_models_take_part(open_page: Callable[[str], Page], relaying: S
     expect(lanes.nth(2).locator(".verdict.error")).to_be_visible()
     tokens = lanes.nth(1).locator("dl > div").filter(has=page.get_by_text("tokens", exact=True)).locator("dd")
     expect(tokens).to_have_text(re.compile(r"^\d+$"))
-    page.get_by_label("Lane 3").select_option("no model")
+    page.get_by_role("button", name="Remove gone").click()
     expect(lanes).to_have_count(2)

@@ -49,6 +49,29 @@ def test_invalid_schema_is_reported(page: Page):
     expect(page.get_by_label("Text")).to_have_value(re.compile("lamp"))
     schema = page.get_by_label("JSON Schema")
     schema.fill('{"type": ')
-    page.get_by_role("heading", name="Structure").click()
-    page.get_by_role("button", name="Fill", exact=True).click()
+    # While it is typed, without leaving the field.
     expect(page.locator("p.error")).to_contain_text("The schema:")
+    fill = page.get_by_role("button", name="Fill", exact=True)
+    expect(fill).to_be_disabled()
+    expect(page.get_by_text("Outdated")).to_be_visible()
+    expect(page.get_by_label("item", exact=True)).not_to_be_editable()
+    schema.fill('{"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}')
+    expect(page.get_by_label("age", exact=True)).to_be_editable()
+    expect(page.get_by_text("Outdated")).to_have_count(0)
+    expect(page.locator("p.error")).to_have_count(0)
+    expect(fill).to_be_enabled()
+    page.get_by_label("Text").fill(" ")
+    expect(fill).to_be_disabled()
+
+
+def test_a_page_whose_models_could_not_be_read_tries_again(page: Page):
+    for path, ready in (("/structure", "Fill"), ("/canvas", "Denoise"), ("/race", "Race")):
+        page.route("**/v1/models", lambda route: route.abort())
+        page.goto(path)
+        again = page.get_by_role("button", name="Try again")
+        expect(page.get_by_role("alert")).to_have_text("The server cannot be reached; is it running?")
+        expect(page.get_by_text("No model on this server")).to_have_count(0)
+        page.unroute("**/v1/models")
+        again.click()
+        expect(page.get_by_role("button", name=ready, exact=True)).to_be_enabled()
+        expect(again).to_have_count(0)

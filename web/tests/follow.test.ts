@@ -129,8 +129,15 @@ test("what stays of a text is told in characters", () => {
 });
 
 test("a link says what was asked for, and nothing else runs", () => {
-  const shared = { model: "tiny", prompt: "fix – “this” 😀", seed: 7, count: 2, options: { steps: 4 } };
-  expect(readShared(sharedHash(shared))).toEqual({ ...shared, turns: [] });
+  const shared = {
+    model: "tiny",
+    prompt: "fix – “this” 😀",
+    seed: 7,
+    count: 2,
+    options: { steps: 4 },
+    turns: [],
+  };
+  expect(readShared(sharedHash(shared))).toEqual(shared);
   for (const bad of ["", "#", "#x", "#bnVsbA", "#e30", "#%%%", `#${btoa('{"model":1,"prompt":"p"}')}`]) {
     expect(readShared(bad)).toBeNull();
   }

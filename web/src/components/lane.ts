@@ -1,10 +1,13 @@
 /** A lane of a race: the text, the clocks, and whether the answer is right. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { sentenceOf } from "../core/files";
 import { shorten, type Judge } from "../core/judge";
 import { frameAt, tokensPerSecond, type Lane } from "../core/lane";
 import { controls } from "./base";
+import type { PromptKind } from "../core/protocol";
 import "./canvas";
+import "./examples";
 
 declare global {
   interface HTMLElementTagNameMap {
@@ -30,6 +33,8 @@ export function duration(ms: number | null): string {
 export class LaneElement extends LitElement {
   @property({ attribute: false }) lane!: Lane;
   @property({ attribute: false }) judge: Judge | null = null;
+  /** What to choose from instead of a prompt that was refused. */
+  @property({ attribute: false }) kinds: readonly PromptKind[] = [];
   /** Milliseconds of its clock. */
   @property({ type: Number }) clock = 0;
   /** Whether it shows the state at `at`; otherwise the current state. */
@@ -42,7 +47,7 @@ export class LaneElement extends LitElement {
     css`
       :host {
         display: grid;
-        grid-template-rows: auto auto 1fr auto;
+        align-content: start;
         gap: 0.6rem;
         min-width: 0;
       }
@@ -80,6 +85,10 @@ export class LaneElement extends LitElement {
         width: 2px;
         background: var(--warm);
       }
+      .failed {
+        display: grid;
+        gap: 0.5rem;
+      }
       sf-canvas {
         min-height: 8.5em;
       }
@@ -111,7 +120,7 @@ export class LaneElement extends LitElement {
     const { lane, clock } = this;
     const atEnd = lane.endMs !== null && (!this.replayed || clock >= lane.endMs);
     const frame = frameAt(lane, this.replayed ? clock : null);
-    const shown = atEnd ? lane.endMs : clock;
+    const shown = lane.status === "ready" ? null : atEnd ? lane.endMs : clock;
     const share = (ms: number) => `${Math.min(100, (100 * ms) / this.scale).toFixed(2)}%`;
     const { firstMs } = lane;
     return html`
@@ -127,14 +136,23 @@ export class LaneElement extends LitElement {
         >
       </header>
       <div class="track" aria-hidden="true">
-        <div class="run" style=${`width: ${share(shown)}`}></div>
+        <div class="run" style=${`width: ${share(shown ?? 0)}`}></div>
         ${
-          firstMs !== null && shown >= firstMs
+          firstMs !== null && shown !== null && shown >= firstMs
             ? html`<div class="first" style=${`left: min(${share(firstMs)}, 100% - 2px)`}></div>`
             : nothing
         }
       </div>
+      ${
+        lane.error === null
+          ? nothing
+          : html`<div class="failed">
+              <p class="verdict error">${sentenceOf(lane.error)}</p>
+              <sf-examples .kinds=${this.kinds}></sf-examples>
+            </div>`
+      }
       <sf-canvas
+        ?hidden=${lane.error !== null && (frame?.view.tokens ?? []).length === 0}
         label=${`Text of ${lane.model}`}
         .tokens=${frame?.view.tokens ?? []}
         .clock=${frame?.view.clock ?? 0}
@@ -175,14 +193,16 @@ export class LaneElement extends LitElement {
 
   private verdict(atEnd: boolean) {
     const { lane, judge } = this;
-    if (lane.error !== null) return html`<p class="verdict error">${lane.error}</p>`;
+    if (lane.error !== null) return nothing;
     if (!atEnd) return html`<p class="verdict"></p>`;
     if (lane.status === "stopped") return html`<p class="verdict muted">Stopped.</p>`;
     if (judge === null || lane.isRight === null) return html`<p class="verdict muted">Not checked.</p>`;
-    const path = lane.claims.map((claim) => (claim === null ? "no answer" : shorten(claim))).join(" → ");
+    const said = lane.claims.map((claim) => (claim === null ? "no answer" : shorten(claim)));
+    const drafts = said.length < 2 ? "" : ` (in drafts: ${said.slice(0, -1).join(", ")})`;
+    const answer = `${said.at(-1) ?? "no answer"}${drafts}`;
     const truth = judge.truth === null ? "" : ` It is ${judge.truth}.`;
     return lane.isRight
-      ? html`<p class="verdict right">✓ Right: ${path}</p>`
-      : html`<p class="verdict error">✗ Wrong: ${path}.${truth}</p>`;
+      ? html`<p class="verdict right">✓ Right: ${answer}</p>`
+      : html`<p class="verdict error">✗ Wrong: ${answer}.${truth}</p>`;
   }
 }

@@ -42,6 +42,9 @@ export class OptionsElement extends LitElement {
         grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr));
         gap: 0.75rem;
       }
+      .wide {
+        grid-column: span 2;
+      }
       input,
       select {
         width: 100%;
@@ -70,7 +73,7 @@ export class OptionsElement extends LitElement {
             max=${high ?? nothing}
             step=${step}
             ?disabled=${low !== undefined && low === high}
-            placeholder=${own?.(card) ?? "default"}
+            placeholder=${own?.(card) ?? "model's own"}
             .value=${String(this.options[name] ?? "")}
             @change=${(event: Event) => {
               const { value, valueAsNumber } = event.target as HTMLInputElement;
@@ -80,7 +83,7 @@ export class OptionsElement extends LitElement {
             }}
         /></label>`;
       })}
-      <label
+      <label class="wide"
         >Sampler
         <select
           @change=${(event: Event) => {

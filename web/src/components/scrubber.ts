@@ -1,7 +1,9 @@
 /** A slider over steps that can play. */
 import { css, html, LitElement } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
+import type { CanvasView } from "../core/canvas";
 import { remember, remembered } from "../core/preferences";
+import { stepsAt } from "../core/take";
 import { controls } from "./base";
 
 const SPEEDS = [1, 3, 10, 30];
@@ -17,8 +19,9 @@ declare global {
 
 @customElement("sf-scrubber")
 export class ScrubberElement extends LitElement {
-  /** How many steps there are; sends `sf-at` with the number of the one that is wanted. */
-  @property({ type: Number }) count = 0;
+  /** What there is to see; sends `sf-at` with the number of the frame that is wanted. */
+  @property({ attribute: false }) frames: readonly CanvasView[] = [];
+  /** The number of the one that is shown. */
   @property({ type: Number }) at = 0;
   @state() private speed = remembered("scrubber.speed", 3);
   @state() private playing = 0;
@@ -56,6 +59,10 @@ export class ScrubberElement extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.pause();
+  }
+
+  private get count(): number {
+    return this.frames.length;
   }
 
   private go(at: number): void {
@@ -102,7 +109,7 @@ export class ScrubberElement extends LitElement {
         ${sign}
       </button>`;
     return html`<div class="row">
-      ${step(-this.count, "|◀", "First step")} ${step(-1, "◀", "Previous step")}
+      ${step(-this.count, "|◀", "First step")} ${step(-1, "‹", "Previous step")}
       <button
         aria-label=${this.playing === 0 ? "Play" : "Pause"}
         title=${this.playing === 0 ? "Play" : "Pause"}
@@ -111,7 +118,7 @@ export class ScrubberElement extends LitElement {
       >
         ${this.playing === 0 ? "▶" : "❚❚"}
       </button>
-      ${step(1, "▶|", "Next step")}
+      ${step(1, "›", "Next step")} ${step(this.count, "▶|", "Last step")}
       <input
         type="range"
         aria-label="Step"
@@ -125,7 +132,7 @@ export class ScrubberElement extends LitElement {
         }}
       />
       <output class="figures"
-        >${this.count === 0 ? "no steps" : `step ${this.at + 1} of ${this.count}`}</output
+        >${this.count === 0 ? "no steps" : `step ${stepsAt(this.frames, this.at)} of ${stepsAt(this.frames)}`}</output
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
         ${SPEEDS.map((speed) => html`<option value=${speed} .selected=${speed === this.speed}>${speed}/s</option>`)}

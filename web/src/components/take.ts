@@ -2,11 +2,14 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { textOf } from "../core/canvas";
+import { sentenceOf } from "../core/files";
 import type { Span } from "../core/protocol";
-import { latest, pinnedIn, type Take } from "../core/take";
+import type { PromptKind } from "../core/protocol";
+import { latest, pinnedIn, stepsAt, stepsText, type Take } from "../core/take";
 import { controls } from "./base";
 import type { Colouring } from "./canvas";
 import "./canvas";
+import "./examples";
 
 const MEANINGS: Record<Take["status"], string> = {
   running: "denoising …",
@@ -30,6 +33,8 @@ export class TakeElement extends LitElement {
   @property({ type: Boolean }) active = false;
   @property({ attribute: false }) chosen: readonly [number, number] | null = null;
   @property({ attribute: false }) pins: readonly Span[] = [];
+  /** What to choose from instead of a prompt that was refused. */
+  @property({ attribute: false }) kinds: readonly PromptKind[] = [];
 
   static override styles = [
     controls,
@@ -70,13 +75,24 @@ export class TakeElement extends LitElement {
     const isEmpty = take.status === "done" && textOf(last) === "";
     const figures =
       usage === undefined
-        ? [`${view.clock} steps`]
+        ? [stepsText(stepsAt(take.frames, at ?? undefined))]
         : [
             `${usage.completion_tokens} tokens`,
-            `${usage.denoising_steps} steps`,
+            stepsText(usage.denoising_steps),
             `${usage.revisions} revisions`,
             `${(1000 * usage.total_s).toFixed(0)} ms`,
           ];
+    const error =
+      take.error === null
+        ? nothing
+        : html`<p class="error">${sentenceOf(take.error)}</p>
+            <sf-examples .kinds=${this.kinds}></sf-examples>`;
+    if (take.error !== null && view.tokens.length === 0) {
+      return html`<article class="card" aria-label=${`Seed ${take.seed}`}>
+        <header><h2>Seed ${take.seed}</h2></header>
+        ${error}
+      </article>`;
+    }
     return html`<article class="card ${this.active ? "active" : ""}" aria-label=${`Seed ${take.seed}`}>
       <header>
         <h2>Seed ${take.seed}</h2>
@@ -89,13 +105,13 @@ export class TakeElement extends LitElement {
         .colouring=${this.colouring}
         .interactive=${at === null && take.status !== "running"}
         .chosen=${this.active ? this.chosen : null}
-        .pinned=${this.active ? pinnedIn(view.tokens, this.pins) : new Set<number>()}
+        .pinned=${pinnedIn(view.tokens, this.pins)}
       ></sf-canvas>
       ${
         take.error === null
           ? html`${isEmpty ? html`<p class="muted">The model wrote nothing.</p>` : nothing}
               <p class="figures">${figures.join(" · ")}</p>`
-          : html`<p class="error">${take.error}</p>`
+          : error
       }
     </article>`;
   }

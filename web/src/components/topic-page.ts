@@ -8,6 +8,7 @@ import { sentenceOf } from "../core/files";
 import { announce, isStop, say } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { focusPlace } from "./focus";
+import { trouble } from "./models";
 import "./prose";
 import "./topics";
 import { Writing } from "./writing";
@@ -207,8 +208,7 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
 
   private forming(topic: string) {
     if (this.problem !== "") {
-      return html`<p class="error">${this.problem}</p>
-        <div><button class="primary" @click=${() => void this.open(topic)}>Try again</button></div>`;
+      return trouble(this.problem, () => void this.open(topic));
     }
     return html`<div class="forming" aria-busy="true">
       ${repeat(

@@ -20,8 +20,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly detail: ErrorBody,
   ) {
-    // Its end may tell programs how to ask anyway.
-    super(detail.message.replace(/\nto ask anyway .*$/, ""));
+    // Its end may list examples for a terminal; pages show those of the model's card.
+    super(detail.message.replace(/; allowed, for example:\n[^]*$/, "."));
   }
 }
 

@@ -47,11 +47,16 @@ export function newLane(card: ModelCard): Lane {
   };
 }
 
-/** Has the server open a model, so that no race waits for its weights. */
+/** Has the server open a model, so that no race waits for its weights. What it refuses, the race shows. */
 export async function warm(api: Api, card: ModelCard, prompt: string, signal: AbortSignal): Promise<void> {
   if (card.loaded) return;
   const messages = [{ role: "user", content: prompt }];
-  await api.json("POST", "/v1/chat/completions", { model: card.id, messages, max_tokens: 1 }, signal);
+  const asked = { model: card.id, messages, max_tokens: 1 };
+  try {
+    await api.json("POST", "/v1/chat/completions", asked, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+  }
 }
 
 /** The lane after each thing that its model said; the last one is complete. Throws nothing but a stop. */

@@ -2,6 +2,7 @@
 import { answerOf, ask } from "./answer";
 import type { Api } from "./api";
 import type { CanvasView } from "./canvas";
+import { isOfKind } from "./kinds";
 import type { Message, ModelCard } from "./protocol";
 
 /** Tokens of a paragraph. */
@@ -17,17 +18,7 @@ export function writers(cards: readonly ModelCard[]): ModelCard[] {
 
 /** The model that was shown prompts such as this one; undefined if none was. */
 export function knowing(cards: readonly ModelCard[], prompt: string): ModelCard | undefined {
-  return cards.find(({ sfumato }) => sfumato.kinds.some(({ pattern }) => matches(pattern, prompt)));
-}
-
-function matches(pattern: unknown, prompt: string): boolean {
-  if (typeof pattern !== "string") return false;
-  try {
-    return new RegExp(`^(?:${pattern})$`).test(prompt);
-  } catch {
-    // It is Python's, most of which JavaScript knows.
-    return false;
-  }
+  return cards.find(({ sfumato }) => sfumato.kinds.some((kind) => isOfKind(kind, prompt) ?? false));
 }
 
 /** What a model answers to a prompt, in whole sentences. Throws ApiError. */

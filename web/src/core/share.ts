@@ -1,5 +1,5 @@
 /** A request in a link, after its #, which browsers send to no server. */
-import type { Message } from "./protocol";
+import type { CanvasRequest, Message } from "./protocol";
 
 /** The options that a person set; the model's defaults apply to the others. */
 export interface Options {
@@ -13,10 +13,39 @@ export interface Options {
 export interface Shared {
   model: string;
   prompt: string;
-  turns?: readonly Message[];
-  options?: Options;
+  turns: readonly Message[];
+  options: Options;
   seed: number;
   count: number;
+}
+
+const OPTIONS: readonly string[] = ["steps", "temperature", "max_tokens", "canvas_length", "sampler"];
+
+/** What a model is asked. */
+export function requestOf({ model, prompt, turns, options, seed }: Shared): CanvasRequest {
+  const asked =
+    turns.length === 0 ? { prompt } : { messages: [...turns, { role: "user" as const, content: prompt }] };
+  return { model, seed, ...asked, ...options };
+}
+
+/** What a link can say of a request. */
+export function sharedOf(request: CanvasRequest, count: number): Shared {
+  const { model = "", prompt, messages = [], seed = 0 } = request;
+  const options = Object.entries(request).filter(([name]) => OPTIONS.includes(name));
+  return {
+    model,
+    prompt: prompt ?? messages.at(-1)?.content ?? "",
+    turns: prompt === undefined ? messages.slice(0, -1) : [],
+    options: Object.fromEntries(options),
+    seed,
+    count,
+  };
+}
+
+/** Whether a link can say all of a request. */
+export function isShareable(request: CanvasRequest): boolean {
+  const known = requestOf(sharedOf(request, 1));
+  return Object.keys(request).every((name) => name in known);
 }
 
 export function sharedHash(shared: Shared): string {

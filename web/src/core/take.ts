@@ -14,10 +14,12 @@ export interface Take {
   /** What there was to see after each step. */
   readonly frames: readonly CanvasView[];
   readonly error: string | null;
+  /** Whether its text is more than what came of its first request. */
+  readonly isEdited: boolean;
 }
 
 export function newTake(seed: number): Take {
-  return { seed, status: "running", traces: [], frames: [], error: null };
+  return { seed, status: "running", traces: [], frames: [], error: null, isEdited: false };
 }
 
 /** The last frame. */
@@ -25,10 +27,23 @@ export function latest(take: Take): CanvasView {
   return take.frames.at(-1) ?? emptyView("");
 }
 
+/** How many steps led to a frame, or to the last one; the noise that they start with is none. */
+export function stepsAt(frames: readonly CanvasView[], at = frames.length - 1): number {
+  return frames.slice(0, at + 1).filter(({ step }) => step > 0).length;
+}
+
+/** "1 step", "3 steps". */
+export function stepsText(count: number): string {
+  return `${count} ${count === 1 ? "step" : "steps"}`;
+}
+
 /** A take that is seen again. */
 export function takeOf(traces: readonly Trace[]): Take {
   const frames = traces.flatMap(viewsOf);
-  return { seed: traces[0]?.request.seed ?? 0, status: "done", traces, frames, error: null };
+  const [first] = traces;
+  const ending = first === undefined ? undefined : viewsOf(first).at(-1)?.ending;
+  const seed = first?.request.seed ?? ending?.seed ?? 0;
+  return { ...newTake(seed), status: "done", traces, frames, isEdited: traces.length > 1 };
 }
 
 /** The take after each thing that happens to its next canvas. Throws nothing. */
@@ -40,7 +55,12 @@ export async function* goOn(
 ): AsyncGenerator<Take> {
   const model = request.model ?? "";
   let events: CanvasEvent[] = [];
-  let next: Take = { ...take, status: "running", error: null };
+  let next: Take = {
+    ...take,
+    status: "running",
+    error: null,
+    isEdited: take.isEdited || take.traces.length > 0,
+  };
   const shown = (frames: readonly CanvasView[], change: Partial<Take> = {}): Take => ({
     ...next,
     traces: [...take.traces, newTrace(model, request, events)],
@@ -105,7 +125,8 @@ export function written(take: Take, from: number, to: number, text: string): Tak
     history: [...(before?.history ?? []), { step: clock, text }],
   };
   const tokens = [...view.tokens.slice(0, from), token, ...view.tokens.slice(to)];
-  return { ...take, frames: [...take.frames, { ...view, tokens, committed: tokens.length, clock }] };
+  const frames = [...take.frames, { ...view, tokens, committed: tokens.length, clock }];
+  return { ...take, frames, isEdited: true };
 }
 
 /** Where some tokens stand in the text, in its units. */

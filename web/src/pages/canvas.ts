@@ -1,10 +1,13 @@
 /** One prompt, and the text that forms from noise: step by step, as often as wanted, and changed by hand in between. */
 import { html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
+import "../components/asking";
+import { MAX_TAKES, type AskingElement } from "../components/asking";
 import { controls } from "../components/base";
 import type { Colouring } from "../components/canvas";
 import "../components/colouring";
-import "../components/options";
+import "../components/examples";
+import { Models } from "../components/models";
 import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
 import "../components/take";
@@ -12,10 +15,11 @@ import "../components/token-panel";
 import type { TokenAction } from "../components/token-panel";
 import { api } from "../core/api";
 import { saveFile } from "../core/files";
-import { readShared, sharedHash, type Options } from "../core/share";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
-import type { CanvasRequest, Message, ModelCard, Span } from "../core/protocol";
+import { kindsInstead } from "../core/kinds";
+import type { CanvasRequest, Span } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
+import { isShareable, readShared, requestOf, sharedHash, sharedOf, type Shared } from "../core/share";
 import {
   again,
   goOn,
@@ -24,29 +28,34 @@ import {
   outside,
   overlap,
   spanOf,
+  stepsAt,
+  stepsText,
   takeOf,
   written,
   type Take,
 } from "../core/take";
-import { textOf } from "../core/canvas";
+import { textOf, type CanvasView } from "../core/canvas";
 import { readTraces } from "../core/trace";
 import { pageStyles } from "./canvas-styles";
 
-const MAX_TAKES = 6;
+const NO_PINS: readonly Span[] = [];
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
 /** Seconds that it takes to show it again. */
 const REPLAY_S = 3;
+
 @customElement("sf-canvas-page")
 export class CanvasPage extends LitElement {
   @property() place = "";
-  @state() private cards: readonly ModelCard[] = [];
-  @state() private model = remembered("canvas.model", "");
-  @state() private prompt = "";
-  @state() private turns: readonly Message[] = [];
-  @state() private options: Options = {};
-  @state() private seed = 1;
-  @state() private count = 1;
+  /** What the form says. */
+  @state() private asked: Shared = {
+    model: remembered("canvas.model", ""),
+    prompt: remembered("canvas.prompt", ""),
+    turns: [],
+    options: {},
+    seed: 1,
+    count: 1,
+  };
   @state() private colouring = remembered<Colouring>("canvas.colouring", "confidence");
   @state() private takes: readonly Take[] = [];
   /** The frame that is shown; null follows the last. */
@@ -55,8 +64,15 @@ export class CanvasPage extends LitElement {
   @state() private chosen: readonly [number, number] | null = null;
   /** Whether the next token that is clicked joins the chosen ones: what Shift does, for those without a keyboard. */
   @state() private extending = false;
-  @state() private pins: readonly Span[] = [];
+  /** By take. */
+  @state() private pins: readonly (readonly Span[])[] = [];
+  /** What the takes came from, whatever the form says by now. */
   private request: CanvasRequest = {};
+  private readonly models = new Models(
+    this,
+    ({ capabilities }) => capabilities.includes("canvas"),
+    () => this.begin(),
+  );
   private stopping = new AbortController();
 
   static override styles = [controls, pageStyles];
@@ -64,7 +80,6 @@ export class CanvasPage extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("hashchange", this.openShared);
-    this.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
@@ -73,52 +88,48 @@ export class CanvasPage extends LitElement {
     this.stopping.abort();
   }
 
-  private async begin(): Promise<void> {
-    const cards = await api.models();
-    this.cards = cards.filter(({ capabilities }) => capabilities.includes("canvas"));
-    if (!this.cards.some(({ id }) => id === this.model)) this.model = this.cards[0]?.id ?? "";
-    this.prompt ||= remembered<string>("canvas.prompt", "");
-    this.prompt ||= this.card?.sfumato.kinds[0]?.example ?? "";
+  private begin(): void {
+    const card = this.models.find(this.asked.model) ?? this.models.cards?.[0];
+    const prompt = this.asked.prompt || (card?.sfumato.kinds[0]?.example ?? "");
+    this.asked = { ...this.asked, model: card?.id ?? "", prompt };
     this.openShared();
-  }
-
-  private get card(): ModelCard | null {
-    return this.cards.find(({ id }) => id === this.model) ?? null;
   }
 
   private get isRunning(): boolean {
     return this.takes.some(({ status }) => status === "running");
   }
 
-  private get numFrames(): number {
-    return Math.max(0, ...this.takes.map(({ frames }) => frames.length));
+  /** The frames of the take that has most. */
+  private get longest(): readonly CanvasView[] {
+    return this.takes.reduce<readonly CanvasView[]>(
+      (most, { frames }) => (frames.length > most.length ? frames : most),
+      [],
+    );
   }
 
   /** Runs what a link says. */
   private openShared = (): void => {
     const shared = readShared(location.hash);
-    if (shared === null) return;
-    this.model = shared.model;
-    this.prompt = shared.prompt;
-    this.turns = shared.turns ?? [];
-    this.options = shared.options ?? {};
-    this.seed = shared.seed;
-    this.count = Math.min(MAX_TAKES, shared.count);
-    if (this.card === null) say(`This server has no model named “${shared.model}”; choose another one.`);
-    else this.run();
+    if (shared === null || (this.models.cards ?? []).length === 0) return;
+    if (this.fill({ ...shared, count: Math.min(MAX_TAKES, shared.count) })) this.run();
   };
 
+  /** Puts something in the form. Where this server lacks its model, says so and keeps the one that is chosen. */
+  private fill(asked: Shared): boolean {
+    const isHere = this.models.find(asked.model) !== undefined;
+    const { model } = this.asked;
+    this.asked = isHere ? asked : { ...asked, model, options: {} };
+    if (!isHere) say(`This server has no model named “${asked.model}”; ${model} is chosen instead.`);
+    return isHere;
+  }
+
   private run(): void {
-    if (this.model === "" || this.prompt.trim() === "") return;
-    remember("canvas.prompt", this.prompt);
-    const base: CanvasRequest = { model: this.model, seed: this.seed };
-    const asked =
-      this.turns.length === 0
-        ? { prompt: this.prompt }
-        : { messages: [...this.turns, { role: "user" as const, content: this.prompt }] };
-    this.request = { ...base, ...asked, ...this.options };
+    const { model, prompt, seed, count } = this.asked;
+    if (model === "" || prompt.trim() === "") return;
+    remember("canvas.prompt", prompt);
+    this.request = requestOf(this.asked);
     [this.pins, this.chosen, this.at, this.active] = [[], null, null, 0];
-    this.takes = Array.from({ length: this.count }, (_, i) => newTake(this.seed + i));
+    this.takes = Array.from({ length: count }, (_, i) => newTake(seed + i));
     this.start(this.takes.map((take, i) => [i, { ...this.request, seed: take.seed }]));
   }
 
@@ -167,9 +178,11 @@ export class CanvasPage extends LitElement {
         this.chosen = null;
         break;
       case "pin":
-        this.pins = this.isPinned(span)
-          ? this.pins.filter((pin) => !overlap(pin, span))
-          : [...this.pins, span];
+        this.setPins(
+          this.isPinned(span)
+            ? this.activePins.filter((pin) => !overlap(pin, span))
+            : [...this.activePins, span],
+        );
         break;
       case "renoise":
         this.denoise(outside([span], text.length));
@@ -180,10 +193,10 @@ export class CanvasPage extends LitElement {
       case "write": {
         const next = written(take, from, to, detail.text);
         const more = detail.text.length - (span[1] - span[0]);
-        const moved = this.pins
+        const moved = this.activePins
           .filter((pin) => !overlap(pin, span))
           .map(([a, b]): Span => (a >= span[1] ? [a + more, b + more] : [a, b]));
-        this.pins = [...moved, [span[0], span[0] + detail.text.length]];
+        this.setPins([...moved, [span[0], span[0] + detail.text.length]]);
         this.takes = this.takes.map((each, i) => (i === this.active ? next : each));
         this.chosen = null;
         this.at = null;
@@ -201,8 +214,16 @@ export class CanvasPage extends LitElement {
     this.start([[this.active, again(this.request, text, kept, take.seed + 1000 * take.traces.length)]]);
   }
 
+  private get activePins(): readonly Span[] {
+    return this.pins[this.active] ?? NO_PINS;
+  }
+
+  private setPins(pins: readonly Span[]): void {
+    this.pins = this.takes.map((_, i) => (i === this.active ? pins : (this.pins[i] ?? NO_PINS)));
+  }
+
   private isPinned([start, end]: Span): boolean {
-    return this.pins.some(([a, b]) => a <= start && end <= b);
+    return this.activePins.some(([a, b]) => a <= start && end <= b);
   }
 
   private choose(index: number, detail: { index: number; extends: boolean }): void {
@@ -214,32 +235,30 @@ export class CanvasPage extends LitElement {
     this.chosen = [Math.min(from, detail.index), Math.max(to, detail.index + 1)];
   }
 
-  /** The prompt of what is shown, whatever its field says by now. */
-  private get asked(): string {
-    return this.request.prompt ?? this.request.messages?.at(-1)?.content ?? this.prompt;
-  }
-
   private reply(): void {
     const take = this.takes[this.active];
     if (take === undefined) return;
-    this.turns = [
-      ...this.turns,
-      { role: "user", content: this.asked },
-      { role: "assistant", content: textOf(latest(take)) },
-    ];
-    [this.prompt, this.takes, this.pins, this.chosen] = ["", [], [], null];
-    void this.updateComplete.then(() => this.renderRoot.querySelector("textarea")?.focus());
+    const { turns, prompt } = sharedOf(this.request, 1);
+    const said = { role: "user" as const, content: prompt };
+    const answered = { role: "assistant" as const, content: textOf(latest(take)) };
+    this.asked = { ...this.asked, prompt: "", turns: [...turns, said, answered] };
+    [this.takes, this.pins, this.chosen] = [[], [], null];
+    void this.updateComplete.then(() => this.renderRoot.querySelector<AskingElement>("sf-asking")?.focus());
   }
 
   private async share(): Promise<void> {
-    const { model, prompt, turns, options, seed, count } = this;
-    const hash = sharedHash({ model, prompt, turns, options, seed, count });
-    history.replaceState(null, "", hash);
+    history.replaceState(null, "", sharedHash(sharedOf(this.request, this.takes.length)));
+    const isEdited = this.takes.some((take) => take.isEdited) || this.pins.some(({ length }) => length > 0);
+    const runs = isEdited
+      ? "It runs this again without your changes; “Export” saves them."
+      : isShareable(this.request)
+        ? "It runs exactly this again."
+        : "It runs this again without some of its settings; “Export” saves them.";
     try {
       await navigator.clipboard.writeText(location.href);
-      say("Link copied. It reruns exactly this.");
+      say(`Link copied. ${runs}`);
     } catch {
-      say("The link is in the address bar. It reruns exactly this.");
+      say(`The link is in the address bar. ${runs}`);
     }
   }
 
@@ -254,23 +273,22 @@ export class CanvasPage extends LitElement {
       const traces = readTraces(await file.text());
       const take = takeOf(traces);
       this.start([]);
-      this.request = traces[0]?.request ?? {};
-      this.prompt = this.asked;
-      if (this.cards.some(({ id }) => id === this.request.model)) this.model = this.request.model ?? "";
+      this.request = { model: traces[0]?.model ?? "", ...traces[0]?.request, seed: take.seed };
       [this.takes, this.active, this.at, this.pins, this.chosen] = [[take], 0, null, [], null];
-      say(`Opened ${take.frames.length} steps of ${this.request.model ?? "a model"}.`);
+      if (this.fill(sharedOf(this.request, 1)))
+        say(`Opened ${stepsText(stepsAt(take.frames))} of ${this.asked.model}.`);
     } catch (error) {
       sayError(error);
     }
   }
 
   override render() {
-    if (this.cards.length === 0) {
+    const notice = this.models.notice(
+      "No model on this server writes on a canvas; start it with one: sfumato serve tiny",
+    );
+    if (notice !== nothing)
       return html`<h1>Canvas</h1>
-        <p class="muted">
-          No model on this server writes on a canvas; start it with one: sfumato serve tiny
-        </p>`;
-    }
+        ${notice}`;
     return html`<div
       class="page"
       @dragover=${(event: DragEvent) => event.preventDefault()}
@@ -283,111 +301,29 @@ export class CanvasPage extends LitElement {
       <p class="muted intro">
         Enter a prompt and watch the answer form from noise; then step through it, pin tokens and change it.
       </p>
-      ${this.form()} ${this.takes.length === 0 ? nothing : this.result()}
+      <sf-asking
+        .cards=${this.models.cards ?? []}
+        .asked=${this.asked}
+        ?running=${this.isRunning}
+        @sf-asked=${({ detail }: CustomEvent<Shared>) => {
+          this.asked = detail;
+          remember("canvas.model", detail.model);
+        }}
+        @sf-run=${() => this.run()}
+        @sf-stop=${() => this.stopping.abort()}
+        @sf-trace=${({ detail }: CustomEvent<File>) => void this.open(detail)}
+      ></sf-asking>
+      ${this.takes.length === 0 ? nothing : this.result()}
     </div>`;
-  }
-
-  private form() {
-    const kinds = this.card?.sfumato.kinds ?? [];
-    const submit = (event: Event) => {
-      event.preventDefault();
-      this.run();
-    };
-    const number = (event: Event, least: number, most: number) =>
-      Math.max(least, Math.min(most, Math.round((event.target as HTMLInputElement).valueAsNumber || least)));
-    return html`${this.turns.map(({ role, content }) => html`<p class="turn ${role}">${content}</p>`)}
-      ${
-        this.turns.length > 0
-          ? html`<div class="row">
-              <button class="quiet" ?disabled=${this.isRunning} @click=${() => (this.turns = [])}>
-                New conversation
-              </button>
-            </div>`
-          : nothing
-      }
-      <form @submit=${submit}>
-        <label
-          >Prompt
-          <textarea
-            rows=${Math.min(10, Math.max(2, this.prompt.split("\n").length))}
-            .value=${this.prompt}
-            @input=${(event: Event) => (this.prompt = (event.target as HTMLTextAreaElement).value)}
-            @keydown=${(event: KeyboardEvent) => {
-              if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
-            }}
-          ></textarea>
-        </label>
-        <div class="row">
-          <label class="model"
-            >Model
-            <select
-              @change=${(event: Event) => {
-                this.model = (event.target as HTMLSelectElement).value;
-                remember("canvas.model", this.model);
-                this.prompt = this.card?.sfumato.kinds[0]?.example ?? this.prompt;
-                [this.options, this.turns] = [{}, []];
-              }}
-            >
-              ${this.cards.map(({ id }) => html`<option value=${id} .selected=${id === this.model}>${id}</option>`)}
-            </select></label
-          >
-          ${
-            kinds.length === 0
-              ? nothing
-              : html`<label class="model"
-                  >Examples
-                  <select
-                    @change=${(event: Event) => {
-                      const select = event.target as HTMLSelectElement;
-                      this.prompt = kinds[Number(select.value)]?.example ?? this.prompt;
-                      select.value = "";
-                    }}
-                  >
-                    <option value="">What it was trained on …</option>
-                    ${kinds.map(({ name }, i) => html`<option value=${i}>${name.replaceAll("_", " ")}</option>`)}
-                  </select></label
-                >`
-          }
-          <label
-            >Seed
-            <input
-              type="number"
-              min="0"
-              .value=${String(this.seed)}
-              @change=${(event: Event) => (this.seed = number(event, 0, 2 ** 31))}
-          /></label>
-          <label
-            >Side by side
-            <input
-              type="number"
-              min="1"
-              max=${MAX_TAKES}
-              .value=${String(this.count)}
-              @change=${(event: Event) => (this.count = number(event, 1, MAX_TAKES))}
-          /></label>
-          ${
-            this.isRunning
-              ? html`<button type="button" @click=${() => this.stopping.abort()}>Stop</button>`
-              : html`<button class="primary" title="Ctrl+Enter" ?disabled=${this.prompt.trim() === ""}>
-                  Denoise
-                </button>`
-          }
-        </div>
-        <details>
-          <summary>Options</summary>
-          <sf-options
-            .card=${this.card}
-            .options=${this.options}
-            @sf-options=${({ detail }: CustomEvent<Options>) => (this.options = detail)}
-          ></sf-options>
-        </details>
-      </form>`;
   }
 
   private result() {
     const take = this.takes[this.active];
     const tokens = take === undefined ? [] : latest(take).tokens;
-    const isEditable = !this.isRunning && this.at === null && this.model === this.request.model;
+    const isEditable =
+      !this.isRunning && this.at === null && this.models.find(this.request.model) !== undefined;
+    const hasFailed = take?.status === "failed";
+    const { prompt } = sharedOf(this.request, 1);
     const [from, to] = this.chosen ?? [0, 0];
     return html`<div class="takes">
         ${this.takes.map(
@@ -398,16 +334,21 @@ export class CanvasPage extends LitElement {
               .colouring=${this.colouring}
               .active=${i === this.active}
               .chosen=${this.chosen}
-              .pins=${this.pins}
+              .pins=${this.pins[i] ?? NO_PINS}
+              .kinds=${kindsInstead(this.models.find(this.request.model), prompt)}
               @sf-token=${({ detail }: CustomEvent<{ index: number; extends: boolean }>) => this.choose(i, detail)}
+              @sf-example=${({ detail }: CustomEvent<string>) => {
+                this.asked = { ...this.asked, prompt: detail, model: this.request.model ?? "" };
+                this.run();
+              }}
             ></sf-take>`,
         )}
       </div>
       <sf-scrubber
-        .count=${this.numFrames}
-        .at=${this.at ?? Math.max(0, this.numFrames - 1)}
+        .frames=${this.longest}
+        .at=${this.at ?? Math.max(0, this.longest.length - 1)}
         @sf-at=${({ detail }: CustomEvent<number>) => {
-          this.at = detail >= this.numFrames - 1 ? null : detail;
+          this.at = detail >= this.longest.length - 1 ? null : detail;
           if (this.at !== null) this.chosen = null;
         }}
       ></sf-scrubber>
@@ -421,35 +362,20 @@ export class CanvasPage extends LitElement {
         ></sf-colouring>
         <span class="row">
           ${
-            this.pins.length > 0 && isEditable
-              ? html`<button class="primary" @click=${() => this.denoise(this.pins)}>
+            this.activePins.length > 0 && isEditable
+              ? html`<button class="primary" @click=${() => this.denoise(this.activePins)}>
                   Denoise all but the pins
                 </button>`
               : nothing
           }
-          <button ?disabled=${!isEditable} @click=${() => this.reply()}>Reply</button>
-          <button @click=${() => this.share()}>Share</button>
+          <button ?disabled=${!isEditable || hasFailed} @click=${() => this.reply()}>Reply</button>
+          <button ?disabled=${hasFailed} @click=${() => this.share()}>Share</button>
           <button ?disabled=${(take?.traces.length ?? 0) === 0} @click=${() => this.export()}>Export</button>
-          <button
-            @click=${() => this.renderRoot.querySelector<HTMLInputElement>("input[type=file]")?.click()}
-          >
-            Open
-          </button>
-          <input
-            hidden
-            type="file"
-            accept=".json,application/json"
-            aria-label="Trace to open"
-            @change=${(event: Event) => void this.open((event.target as HTMLInputElement).files?.[0])}
-          />
         </span>
       </div>
       ${
         this.chosen === null
-          ? html`<p class="muted">
-              Click a token to see alternatives, pin it or replace it; Shift-click or “Select more” selects
-              several.
-            </p>`
+          ? html`<p class="muted">${this.hint(tokens.length)}</p>`
           : html`<sf-token-panel
               .tokens=${tokens.slice(from, to)}
               .pinned=${this.isPinned(spanOf(tokens, from, to))}
@@ -458,5 +384,11 @@ export class CanvasPage extends LitElement {
               @sf-token-action=${(event: CustomEvent<TokenAction>) => this.act(event)}
             ></sf-token-panel>`
       }`;
+  }
+
+  private hint(numTokens: number): string {
+    if (numTokens === 0 || this.isRunning) return "";
+    if (this.at !== null) return "Go to the last step to select tokens.";
+    return "Click a token to see alternatives, pin it or replace it; Shift-click or “Select more” selects several.";
   }
 }

@@ -1,16 +1,21 @@
 /** One prompt, several models: what each writes, how long it takes, and who is right. */
-import { css, html, LitElement, nothing } from "lit";
+import { html, LitElement, nothing } from "lit";
 import { customElement, property, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import { duration } from "../components/lane";
+import "../components/examples";
+import { kindName } from "../components/examples";
+import { Models } from "../components/models";
 import "../components/score";
 import { api } from "../core/api";
 import { drawExpression } from "../core/arithmetic";
 import { judgeOf, shorten } from "../core/judge";
+import { kindsInstead, lineUp, takes } from "../core/kinds";
 import { count, newLane, NO_TALLY, runLane, warm, type Lane, type Tally } from "../core/lane";
 import { remember, remembered } from "../core/preferences";
 import type { ModelCard } from "../core/protocol";
 import { announce, sayError } from "../core/say";
+import { raceStyles } from "./race-styles";
 
 const MAX_LANES = 4;
 const MAX_SERIES = 1000;
@@ -23,9 +28,8 @@ const SPEEDS = [1, 0.25, 0.05, 0.01];
 export class RacePage extends LitElement {
   /** What stands behind the page's path. */
   @property() place = "";
-  @state() private cards: readonly ModelCard[] = [];
   @state() private chosen: readonly string[] = [remembered<string | string[]>("race.models", [])].flat();
-  @state() private prompt = "";
+  @state() private prompt = remembered<string>("race.prompt", "") || ANSWER_FIRST + drawExpression();
   @state() private lanes: readonly Lane[] = [];
   @state() private tallies: Readonly<Record<string, Tally>> = {};
   @state() private together = remembered("race.together", false);
@@ -36,57 +40,27 @@ export class RacePage extends LitElement {
   @state() private speed = 0.05;
   @state() private clock = 0;
   @state() private isReplayed = false;
+  private readonly models = new Models(
+    this,
+    () => true,
+    (cards) => this.begin(cards),
+  );
   private raced = "";
   private starts: number[] = [];
   private stopping = new AbortController();
   private ticking = 0;
 
-  static override styles = [
-    controls,
-    css`
-      form {
-        display: grid;
-        gap: 0.75rem;
-        margin-bottom: 1rem;
-      }
-      textarea {
-        font-family: var(--mono);
-        resize: vertical;
-        width: 100%;
-      }
-      .lanes {
-        display: grid;
-        grid-template-columns: repeat(auto-fit, minmax(min(21rem, 100%), 1fr));
-        gap: 0.75rem;
-        margin-bottom: 0.75rem;
-      }
-      .row {
-        align-items: end;
-      }
-      .row > label {
-        min-width: 8rem;
-      }
-      .row > label.inline {
-        min-width: 0;
-      }
-      input[type="number"] {
-        width: 5rem;
-      }
-      input[type="range"] {
-        flex: 1;
-        min-width: 8rem;
-      }
-    `,
-  ];
+  static override styles = [controls, raceStyles];
 
-  override connectedCallback(): void {
-    super.connectedCallback();
-    this.prompt = remembered<string>("race.prompt", "") || ANSWER_FIRST + drawExpression();
-    api.models().then((cards) => {
-      this.cards = cards;
-      const known = this.chosen.filter((id) => cards.some((card) => card.id === id));
-      this.choose(known.length > 1 ? known : defaultLanes(cards));
-    }, sayError);
+  private begin(cards: readonly ModelCard[]): void {
+    const known = this.chosen.filter((id) => this.models.find(id) !== undefined);
+    if (known.length > 1) {
+      this.choose(known);
+      return;
+    }
+    const { prompt, ids } = lineUp(cards, this.prompt);
+    this.prompt = prompt;
+    this.choose(ids);
   }
 
   override disconnectedCallback(): void {
@@ -103,8 +77,12 @@ export class RacePage extends LitElement {
     if (ids.length > 0) remember("race.models", ids);
   }
 
+  private get cards(): readonly ModelCard[] {
+    return this.models.cards ?? [];
+  }
+
   private chosenCards(): ModelCard[] {
-    return this.chosen.flatMap((id) => this.cards.filter((card) => card.id === id));
+    return this.chosen.flatMap((id) => this.models.find(id) ?? []);
   }
 
   private stop(): void {
@@ -132,7 +110,7 @@ export class RacePage extends LitElement {
         this.note = `Opening ${card.id} …`;
         await warm(api, card, this.prompt, this.stopping.signal);
       }
-      this.cards = this.cards.map((card) =>
+      this.models.cards = this.cards.map((card) =>
         this.chosen.includes(card.id) ? { ...card, loaded: true } : card,
       );
       this.note = "";
@@ -173,9 +151,10 @@ export class RacePage extends LitElement {
     else for (const at of places) if (!this.stopping.signal.aborted) await run(at);
     cancelAnimationFrame(this.ticking);
     this.clock = this.longest();
+    const finished = this.lanes.filter(({ status }) => status === "done");
     this.tallies = Object.fromEntries([
       ...Object.entries(this.tallies),
-      ...this.lanes.map((lane) => [lane.model, count(this.tallies[lane.model] ?? NO_TALLY, lane, judge)]),
+      ...finished.map((lane) => [lane.model, count(this.tallies[lane.model] ?? NO_TALLY, lane, judge)]),
     ]) as Record<string, Tally>;
     announce(this.lanes.map(outcome).join(" "));
   }
@@ -213,6 +192,12 @@ export class RacePage extends LitElement {
   }
 
   override render() {
+    const notice = this.models.notice(
+      "This server has no models; start it with two: sfumato serve tiny tiny-twin",
+    );
+    if (notice !== nothing)
+      return html`<h1>Race</h1>
+        ${notice}`;
     return html`<h1>Race</h1>
       <p class="muted">
         One prompt, two to four models. Each clock runs from this page's request to the answer it receives.
@@ -225,6 +210,8 @@ export class RacePage extends LitElement {
               class="card"
               .lane=${lane}
               .judge=${judgeOf(this.raced)}
+              .kinds=${this.isRacing ? [] : kindsInstead(this.models.find(lane.model), this.raced)}
+              @sf-example=${({ detail }: CustomEvent<string>) => (this.prompt = detail)}
               .clock=${this.clockOf(at)}
               .replayed=${this.isReplayed}
               .scale=${Math.max(this.longest(), this.clockOf(at))}
@@ -262,7 +249,7 @@ export class RacePage extends LitElement {
             @change=${(event: Event) => (this.prompt = (event.target as HTMLSelectElement).value)}
           >
             <option value="" disabled selected>Training tasks</option>
-            ${kinds.map((kind) => html`<option value=${kind.example}>${kind.name}</option>`)}
+            ${kinds.map((kind) => html`<option value=${kind.example}>${kindName(kind)}</option>`)}
           </select>
         </label>
         ${this.chosen.map((id, at) => this.laneChoice(id, at))}
@@ -272,8 +259,9 @@ export class RacePage extends LitElement {
                 type="button"
                 ?disabled=${this.isRacing}
                 @click=${() => {
-                  const free = this.cards.find(({ id }) => !this.chosen.includes(id));
-                  if (free !== undefined) this.choose([...this.chosen, free.id]);
+                  const free = this.cards.filter(({ id }) => !this.chosen.includes(id));
+                  const next = free.find((card) => takes(card, this.prompt)) ?? free[0];
+                  if (next !== undefined) this.choose([...this.chosen, next.id]);
                 }}
               >
                 Add a model
@@ -346,9 +334,9 @@ export class RacePage extends LitElement {
   private laneChoice(id: string, at: number) {
     const onChange = (event: Event) => {
       const value = (event.target as HTMLSelectElement).value;
-      this.choose(value === "" ? this.chosen.toSpliced(at, 1) : this.chosen.with(at, value));
+      this.choose(this.chosen.with(at, value));
     };
-    return html`<label
+    const label = html`<label
       >Lane ${at + 1}
       <select name=${`lane-${at + 1}`} ?disabled=${this.isRacing} @change=${onChange} .value=${id}>
         ${this.cards.map(
@@ -361,14 +349,26 @@ export class RacePage extends LitElement {
               ${card.id}
             </option>`,
         )}
-        ${this.chosen.length > 2 ? html`<option value="">no model</option>` : nothing}
       </select>
     </label>`;
+    if (this.chosen.length < 3) return label;
+    return html`<span class="lane"
+      >${label}<button
+        type="button"
+        class="quiet"
+        aria-label=${`Remove ${id}`}
+        title="Remove this lane"
+        ?disabled=${this.isRacing}
+        @click=${() => this.choose(this.chosen.toSpliced(at, 1))}
+      >
+        ✕
+      </button></span
+    >`;
   }
 
   private player() {
     if (this.isRacing || this.lanes.every(({ endMs }) => endMs === null)) return nothing;
-    return html`<div class="row card" role="group" aria-label="Look at it again">
+    return html`<div class="row card level" role="group" aria-label="Look at it again">
       <button @click=${() => this.replay()}>Watch again</button>
       <label class="inline"
         >Speed
@@ -404,21 +404,13 @@ export class RacePage extends LitElement {
   private score() {
     if (Object.keys(this.tallies).length === 0) return nothing;
     return html`<section aria-labelledby="score">
-      <div class="row" style="margin-top: 1.25rem">
+      <div class="row level" style="margin-top: 1.25rem">
         <h2 id="score" style="margin: 0">Score so far</h2>
         <button class="quiet" ?disabled=${this.isRacing} @click=${() => (this.tallies = {})}>Clear</button>
       </div>
       <sf-score .tallies=${this.tallies}></sf-score>
     </section>`;
   }
-}
-
-/** A model that revises, and the one to compare it with: its twin where there is one. */
-function defaultLanes(cards: readonly ModelCard[]): string[] {
-  const first = cards.find(({ capabilities }) => capabilities.includes("canvas")) ?? cards[0];
-  const twin = cards.find(({ id }) => id === `${first?.id ?? ""}-twin`);
-  const second = twin ?? cards.find(({ id }) => id !== first?.id);
-  return [first, second].flatMap((card) => (card === undefined ? [] : [card.id]));
 }
 
 function outcome(lane: Lane): string {

@@ -1,21 +1,23 @@
 /** A schema on the left, the form of it on the right, which fills itself: what is pinned stays, the rest is denoised. */
 import { json } from "@codemirror/lang-json";
-import type { EditorView } from "@codemirror/view";
+import { EditorView } from "@codemirror/view";
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import { codeEditor } from "../components/code";
 import "../components/form";
+import { Models } from "../components/models";
 import { api } from "../core/api";
 import { textOf } from "../core/canvas";
 import { certainties, spansOf, writeJson } from "../core/form-text";
+import { sentenceOf } from "../core/files";
 import { parsePartial } from "../core/partial-json";
 import { remember, remembered } from "../core/preferences";
-import type { CanvasRequest, ModelCard } from "../core/protocol";
-import { announce, say, sayError } from "../core/say";
+import type { CanvasRequest } from "../core/protocol";
+import { announce, say } from "../core/say";
 import { fieldsOf, isObject, pinnable, pointerOf, withValue, type Path, type Schema } from "../core/schema";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
-import { again, goOn, latest, newTake } from "../core/take";
+import { again, goOn, latest, newTake, stepsText } from "../core/take";
 import { problemsOf } from "../core/validate";
 import { examples, type Example } from "./structure-examples";
 
@@ -25,11 +27,12 @@ interface Step {
 }
 
 const EMPTY: Step = { value: undefined, pins: [] };
+/** How long nothing is typed until a schema is read. */
+const READ_AFTER_MS = 300;
 
 @customElement("sf-structure-page")
 export class StructurePage extends LitElement {
   @property() place = "";
-  @state() private cards: readonly ModelCard[] | null = null;
   @state() private model = "";
   @state() private text = examples[0]?.text ?? "";
   @state() private schema: Schema | null = null;
@@ -37,10 +40,20 @@ export class StructurePage extends LitElement {
   @state() private steps: Steps<Step> = noSteps();
   @state() private draft: { value: unknown; certainty: ReadonlyMap<string, number> } | null = null;
   @state() private figures = "";
+  @state() private problem = "";
   @query(".schema") private mount!: HTMLElement;
   private editor!: EditorView;
   private stopping = new AbortController();
   private asked = 0;
+  private reading = 0;
+  private readonly models = new Models(
+    this,
+    ({ capabilities, sfumato: { kinds, tasks } }) =>
+      capabilities.includes("canvas") &&
+      capabilities.includes("structured_output") &&
+      (kinds.length === 0 || tasks.includes("json")),
+    (cards) => (this.model = cards[0]?.id ?? ""),
+  );
 
   static override styles = [
     controls,
@@ -77,6 +90,17 @@ export class StructurePage extends LitElement {
       p {
         margin: 0;
       }
+      /* Level with the selects of the other side. */
+      .bar {
+        min-height: 3.75rem;
+      }
+      .bar .figures {
+        line-height: 2.425rem;
+      }
+      .outdated {
+        opacity: 0.55;
+        border-style: dashed;
+      }
     `,
   ];
 
@@ -86,30 +110,25 @@ export class StructurePage extends LitElement {
       root: this.renderRoot as ShadowRoot,
       label: "JSON Schema",
       text: "",
-      extensions: [json()],
+      extensions: [
+        json(),
+        EditorView.updateListener.of(({ docChanged }) => {
+          if (!docChanged) return;
+          clearTimeout(this.reading);
+          this.reading = window.setTimeout(() => this.readSchema(), READ_AFTER_MS);
+        }),
+      ],
     });
-    this.editor.dom.addEventListener("focusout", () => this.readSchema());
     this.take(examples[0]);
     const kept = remembered<Partial<Record<"text" | "schema", string>> | null>("structure.asked", null);
     if (typeof kept?.text === "string" && typeof kept.schema === "string") this.put(kept.text, kept.schema);
-    this.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.stopping.abort();
+    clearTimeout(this.reading);
     this.editor.destroy();
-  }
-
-  private async begin(): Promise<void> {
-    const cards = await api.models();
-    this.cards = cards.filter(
-      ({ capabilities, sfumato: { kinds, tasks } }) =>
-        capabilities.includes("canvas") &&
-        capabilities.includes("structured_output") &&
-        (kinds.length === 0 || tasks.includes("json")),
-    );
-    this.model = this.cards[0]?.id ?? "";
   }
 
   private take(example: Example | undefined): void {
@@ -122,11 +141,12 @@ export class StructurePage extends LitElement {
     this.text = text;
     this.editor.dispatch({ changes: { from: 0, to: this.editor.state.doc.length, insert: schema } });
     this.steps = noSteps();
-    this.figures = "";
+    [this.figures, this.problem] = ["", ""];
     this.readSchema();
   }
 
   private readSchema(): boolean {
+    clearTimeout(this.reading);
     try {
       const found: unknown = JSON.parse(this.editor.state.doc.toString());
       if (!isObject(found)) throw new Error('a schema is an object, such as {"type": "object"}');
@@ -144,7 +164,7 @@ export class StructurePage extends LitElement {
 
   /** What the model is asked: its own way of saying it, if it has one. */
   private get prompt(): string {
-    const card = this.cards?.find(({ id }) => id === this.model);
+    const card = this.models.find(this.model);
     return card?.sfumato.tasks.includes("json") ? `json: ${this.text}` : `${this.text}\n\nThe same as JSON:`;
   }
 
@@ -153,7 +173,7 @@ export class StructurePage extends LitElement {
     remember("structure.asked", { text: this.text, schema: this.editor.state.doc.toString() });
     const { value, pins } = this.step;
     this.stopping = new AbortController();
-    this.draft = { value, certainty: new Map() };
+    [this.draft, this.problem] = [{ value, certainty: new Map() }, ""];
     const seed = this.asked++;
     let request: CanvasRequest = { model: this.model, prompt: this.prompt, schema: this.schema, seed };
     if (value !== undefined && pins.length > 0) {
@@ -171,11 +191,13 @@ export class StructurePage extends LitElement {
         this.steps = push(this.steps, { value: made, pins });
         const usage = view.ending.usage;
         if (usage !== undefined)
-          this.figures = `${usage.denoising_steps} steps · ${(1000 * usage.total_s).toFixed(0)} ms`;
+          this.figures = `${stepsText(usage.denoising_steps)} · ${(1000 * usage.total_s).toFixed(0)} ms`;
         announce("Filled.");
       }
     } catch (error) {
-      if (!this.stopping.signal.aborted) sayError(error);
+      if (this.stopping.signal.aborted) return;
+      this.problem = sentenceOf(error);
+      announce(this.problem);
     } finally {
       this.draft = null;
     }
@@ -213,13 +235,7 @@ export class StructurePage extends LitElement {
         A model reads the text and fills in the form that the schema describes. Pin what is right and fill
         again.
       </p>
-      ${
-        this.cards?.length === 0
-          ? html`<p class="muted">
-              No model on this server fills a schema on a canvas; start it with one: sfumato serve tiny
-            </p>`
-          : nothing
-      }
+      ${this.models.notice("No model on this server fills a schema on a canvas; start it with one: sfumato serve tiny")}
       <div class="sides">
         <section class="side" aria-label="What is asked">
           <div class="row">
@@ -234,7 +250,7 @@ export class StructurePage extends LitElement {
             <label
               >Model
               <select @change=${(event: Event) => (this.model = (event.target as HTMLSelectElement).value)}>
-                ${(this.cards ?? []).map(
+                ${(this.models.cards ?? []).map(
                   ({ id }) => html`<option value=${id} .selected=${id === this.model}>${id}</option>`,
                 )}
               </select></label
@@ -249,7 +265,7 @@ export class StructurePage extends LitElement {
             ></textarea>
           </label>
           <div class="schema"></div>
-          ${this.schemaError === "" ? nothing : html`<p class="error">The schema: ${this.schemaError}</p>`}
+          ${this.schemaError === "" ? nothing : html`<p class="error">The schema: ${this.schemaError}.</p>`}
         </section>
         ${this.filled()}
       </div>
@@ -262,13 +278,14 @@ export class StructurePage extends LitElement {
     const shown = this.draft === null ? value : this.draft.value;
     const { all, at } = this.steps;
     const isEmpty = value === undefined;
+    const isOutdated = this.schemaError !== "";
     return html`<section class="side" aria-label="The form">
-      <div class="row">
+      <div class="row bar">
         ${
           this.draft === null
             ? html`<button
                 class="primary"
-                ?disabled=${schema === null || this.model === ""}
+                ?disabled=${schema === null || isOutdated || this.model === "" || this.text.trim() === ""}
                 @click=${() => this.fill()}
               >
                 ${pins.length > 0 ? "Fill the rest again" : isEmpty ? "Fill" : "Fill again"}
@@ -282,17 +299,23 @@ export class StructurePage extends LitElement {
         <button ?disabled=${isEmpty} @click=${() => this.copy()}>Copy JSON</button>
         <span class="figures">${this.figures}</span>
       </div>
+      ${this.problem === "" ? nothing : html`<p class="error">${this.problem}</p>`}
+      ${
+        isOutdated && schema !== null
+          ? html`<p class="muted">Outdated: this is the form of the schema before its error.</p>`
+          : nothing
+      }
       ${
         schema === null
           ? nothing
           : html`<sf-form
-              class="card"
+              class="card ${isOutdated ? "outdated" : ""}"
               .field=${fieldsOf(schema, shown)}
               .value=${shown}
               .pinned=${new Set(pins.map(pointerOf))}
               .certainty=${this.draft?.certainty ?? new Map<string, number>()}
               .problems=${isEmpty || this.draft !== null ? [] : problemsOf(schema, value)}
-              ?readonly=${this.draft !== null}
+              ?readonly=${this.draft !== null || isOutdated}
               @sf-value=${({ detail }: CustomEvent<{ path: Path; value: unknown }>) => this.write(detail)}
               @sf-pin=${({ detail }: CustomEvent<Path>) => this.pin(detail)}
             ></sf-form>`

@@ -281,7 +281,7 @@ export class TabPage extends LitElement {
     const perStep = usage === undefined ? null : (1000 * usage.total_s) / Math.max(1, usage.forward_passes);
     return html`<sf-take .take=${take} .at=${this.at} .colouring=${this.colouring} active></sf-take>
       <sf-scrubber
-        .count=${take.frames.length}
+        .frames=${take.frames}
         .at=${this.at ?? Math.max(0, take.frames.length - 1)}
         @sf-at=${({ detail }: CustomEvent<number>) => (this.at = detail >= take.frames.length - 1 ? null : detail)}
       ></sf-scrubber>

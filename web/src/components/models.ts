@@ -1,0 +1,53 @@
+/** The models of the server that a page works with, and what it says while there are none. */
+import { html, nothing, type ReactiveController, type ReactiveControllerHost } from "lit";
+import { api } from "../core/api";
+import { sentenceOf } from "../core/files";
+import type { ModelCard } from "../core/protocol";
+
+/** What went wrong, and a button to try it again. */
+export function trouble(problem: string, again: () => void) {
+  return html`<p class="error" role="alert">${problem}</p>
+    <div><button class="primary" @click=${again}>Try again</button></div>`;
+}
+
+export class Models implements ReactiveController {
+  /** Null until the server has told them. */
+  cards: readonly ModelCard[] | null = null;
+  private problem = "";
+
+  constructor(
+    private readonly host: ReactiveControllerHost,
+    private readonly isAble: (card: ModelCard) => boolean,
+    private readonly onCards: (cards: readonly ModelCard[]) => void,
+  ) {
+    host.addController(this);
+  }
+
+  hostConnected(): void {
+    void this.load();
+  }
+
+  find(id: string | undefined): ModelCard | undefined {
+    return this.cards?.find((card) => card.id === id);
+  }
+
+  private async load(): Promise<void> {
+    this.problem = "";
+    this.host.requestUpdate();
+    try {
+      this.cards = (await api.models()).filter(this.isAble);
+    } catch (error) {
+      this.problem = sentenceOf(error);
+    }
+    this.host.requestUpdate();
+    if (this.problem === "") this.onCards(this.cards ?? []);
+  }
+
+  /** What stands in for a page without models; `none` tells what to do where the server has none. */
+  notice(none: string) {
+    if (this.problem !== "") return trouble(this.problem, () => void this.load());
+    if (this.cards === null)
+      return html`<p class="muted" role="status">Asking the server for its models …</p>`;
+    return this.cards.length === 0 ? html`<p class="muted">${none}</p>` : nothing;
+  }
+}
