@@ -266,6 +266,14 @@ def test_keyboard_goes_on_where_a_window_was(page: Page):
     expect(make).to_be_disabled()
     page.get_by_label("Describe an app").fill("a list")
     expect(make).to_be_enabled()
+    # A long name leaves room for the buttons.
+    page.evaluate("""localStorage['sfumato.desktop'] = JSON.stringify([{
+        app: {name: 'x'.repeat(90), sentence: 'a list'}, page: 'a page: Tea', isMinimised: false,
+        place: {x: 700, y: 20, width: 300, height: 300}}])""")
+    page.reload()
+    close = page.get_by_role("button", name=re.compile("Close x"))
+    assert box_of(close)["right"] <= box_of(page.locator("sf-window"))["right"]
+    close.click()
     for name in ("Files", "Settings"):
         page.get_by_role("button", name=name, exact=True).click()
         expect(page.get_by_role("group", name=re.compile(f"Window {name}"))).to_be_focused()

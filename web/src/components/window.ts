@@ -29,7 +29,7 @@ export class WindowElement extends LitElement {
       :host {
         position: absolute;
         display: grid;
-        grid-template-rows: auto minmax(0, 1fr);
+        grid-template: auto minmax(0, 1fr) / minmax(0, 1fr);
         background: var(--surface);
         border: 1px solid var(--line);
         border-radius: 12px;

@@ -121,6 +121,7 @@ export class TodoPage extends LitElement {
       }
       ol button {
         padding: 0.1rem 0.4rem;
+        vertical-align: top;
         text-align: left;
       }
       ol [aria-current] {
