@@ -1,4 +1,4 @@
-import{b as v,t as g,d as n,A as y,e as O,i as x,r as u,w as S}from"./index-B3E5B1W5.js";import{c as P}from"./repeat-CMpXvs-E.js";import{T as k,K as E,W as j,a as A,t as T}from"./writing-CK6XnkLg.js";import{r as R,E as W,n as m,A as p,H as _,h as H,s as I,b as N,c as D,l as U,a as B,w as f,f as M,R as C,Y as F}from"./encyclopedia-CTZ1cng2.js";import{k as w}from"./prose-BSjtqjvL.js";import"./offsets-EgNy2a1f.js";import"./keys-Bvww4gEl.js";import"./files-CTAAkA73.js";import"./steps-mb0g5HZU.js";import"./canvas-Bo2askCk.js";import"./canvas-BqwZnn-S.js";import"./answer-UQjbIVjM.js";var G=Object.defineProperty,K=Object.getOwnPropertyDescriptor,c=(e,i,s,r)=>{for(var t=r>1?void 0:r?K(i,s):i,a=e.length-1,h;a>=0;a--)(h=e[a])&&(t=(r?h(i,s,t):h(t))||t);return r&&t&&G(i,s,t),t};const d="/encyclopedia",L="Open any topic and its page is written, as is every page it links to. Models write them, so check what matters.",o="the whole page";let l=class extends k{constructor(){super(...arguments),this.wish="",this.where=o,this.kept=new E("encyclopedia",R),this.writing=new j(this,"encyclopedia"),this.wording={base:d,title:"Encyclopedia",introduction:L,verb:"Write",examples:W,allPages:"All pages",lines:"Headings"}}willUpdate(e){super.willUpdate(e),e.has("place")&&(this.where=o)}async openTopic(e,i){const s=this.kept.find(e)??await this.outline(e);i()&&(this.show(s),await this.fill(s))}async outline(e){const i=w(this.writing.cards??[],e);if(i!==void 0)return m(e,[p],i.id);const{lines:s,by:r}=await this.writing.outline(e,_,H(e));return v(`${e}: the headings are there.`),m(e,s,r)}fill(e){const i=e.sections.filter(({text:s})=>s==="");return this.writing.write(i.flatMap(s=>this.jobOf(e,s)))}jobOf({topic:e},i){const s=i.heading===p?w(this.writing.cards??[],e):void 0;if(s===void 0&&this.writing.writer===void 0)return[];const r=s===void 0?I(e,i.heading):e;return[this.job(i,r,s)]}job({id:e,heading:i},s,r){const t=this.page?.topic,a=(h,b)=>this.change(t,$=>f($,e,h,b));return{id:this.placeOf(e),name:i,prompt:s,card:r,take:a}}placeOf(e){return`${this.page?.topic??""}/${e}`}revise(e){const{page:i}=this;if(i===void 0||e.trim()==="")return;const s=i.sections.filter(({id:r,text:t})=>t!==""&&(this.where===o||this.where===String(r)));if(s.length===0){g("That page is not written yet.");return}this.wish="",this.writing.write(s.map(r=>this.job(r,N(r.text,e))))}removeSection(e,{id:i,heading:s}){this.show(D(e,i)),g(`“${s}” is removed; Undo brings it back.`)}line(e){return n`<section><h2>${e}</h2></section>`}written(e){const i=U(e),s=this.writing.writer!==void 0,r=B(e);return n`${s?this.revision(e):y}
+import{b as $,v,d as n,A as y,e as O,i as x,r as w,y as S}from"./index-Bu92HcXv.js";import{c as P}from"./repeat-D5cZritj.js";import{T as k,K as E,W as j,a as A,t as T}from"./writing-CtQGBKWb.js";import{r as R,E as W,n as g,A as p,H as _,h as H,s as I,b as N,d as B,w as D,l as U,a as M,c,f as C,R as F,Y as G}from"./encyclopedia-83zE_XmQ.js";import{k as f}from"./prose-D-VXdPm5.js";import"./offsets-EgNy2a1f.js";import"./directive-helpers-Dfk1jUqX.js";import"./keys-Bvww4gEl.js";import"./files-CTAAkA73.js";import"./steps-mb0g5HZU.js";import"./focus-BpYcMQ1a.js";import"./models-Dg8arPPe.js";import"./canvas-YvJwiQPT.js";import"./style-map-DzsYTB8s.js";import"./canvas-BqwZnn-S.js";import"./answer-BlW7L2YP.js";var K=Object.defineProperty,L=Object.getOwnPropertyDescriptor,m=(e,i,s,r)=>{for(var t=r>1?void 0:r?L(i,s):i,a=e.length-1,h;a>=0;a--)(h=e[a])&&(t=(r?h(i,s,t):h(t))||t);return r&&t&&K(i,s,t),t};const d="/encyclopedia",Y="Open any topic and its page is written, as is every page it links to. Models write them, so check what matters.",o="the whole page";let l=class extends k{constructor(){super(...arguments),this.wish="",this.where=o,this.kept=new E("encyclopedia",R),this.writing=new j(this,"encyclopedia"),this.wording={base:d,title:"Encyclopedia",introduction:Y,verb:"Write",examples:W,allPages:"All pages",lines:"Headings"}}willUpdate(e){super.willUpdate(e),e.has("place")&&(this.where=o)}async openTopic(e,i){const s=this.kept.find(e)??await this.outline(e);i()&&(this.show(s),await this.fill(s))}async outline(e){const i=f(this.writing.cards??[],e);if(i!==void 0)return g(e,[p],i.id);const{lines:s,by:r}=await this.writing.outline(e,_,H(e));return $(`${e}: the headings are there.`),g(e,s,r)}fill(e){const i=e.sections.filter(({text:s})=>s==="");return this.writing.write(i.flatMap(s=>this.jobOf(e,s)))}jobOf({topic:e},i){const s=i.heading===p?f(this.writing.cards??[],e):void 0;if(s===void 0&&this.writing.writer===void 0)return[];const r=s===void 0?I(e,i.heading):e;return[this.job(i,r,s)]}job({id:e,heading:i},s,r){const t=this.page?.topic,a=(h,u)=>this.change(t,b=>c(b,e,h,u));return{id:this.placeOf(e),name:i,prompt:s,card:r,take:a}}placeOf(e){return`${this.page?.topic??""}/${e}`}revise(e){const{page:i}=this;if(i===void 0||e.trim()==="")return;const s=i.sections.filter(({id:r,text:t})=>t!==""&&(this.where===o||this.where===String(r)));if(s.length===0){v("That page is not written yet.");return}this.wish="",this.writing.write(s.map(r=>this.job(r,N(r.text,e))))}removeSection(e,i){const s=e.sections.indexOf(i);this.showWithout(B(e,i.id),{said:`“${i.heading}” is removed.`,bringBack:r=>D(r,i,s),at:s,selector:".remove",otherwise:"h1"})}line(e){return n`<section><h2>${e}</h2></section>`}written(e){const i=U(e),s=this.writing.writer!==void 0,r=M(e);return n`${s?this.revision(e):y}
       <article>
         ${P(e.sections,({id:t})=>t,t=>n`<section aria-label=${t.heading}>
               <h2>${t.heading}</h2>
@@ -13,10 +13,10 @@ import{b as v,t as g,d as n,A as y,e as O,i as x,r as u,w as S}from"./index-B3E5
                 ?code=${t.heading===p}
                 ?able=${this.jobOf(e,t).length>0}
                 @sf-again=${()=>void this.writing.write(this.jobOf(e,t))}
-                @sf-written=${({detail:a})=>this.show(f(e,t.id,a,a===""?"":F))}
+                @sf-written=${({detail:a})=>this.show(c(e,t.id,a,a===""?"":G))}
               >
                 <button
-                  class="quiet"
+                  class="quiet remove"
                   aria-label="Remove: ${t.heading}"
                   ?hidden=${e.sections.length<2}
                   @click=${()=>this.removeSection(e,t)}
@@ -30,7 +30,7 @@ import{b as v,t as g,d as n,A as y,e as O,i as x,r as u,w as S}from"./index-B3E5
       <nav aria-label="Further pages">
         <h2>Further pages</h2>
         <ul class="further">
-          ${M(e).map(t=>n`<li><a href=${A(d,t)}>${t}</a></li>`)}
+          ${C(e).map(t=>n`<li><a href=${A(d,t)}>${t}</a></li>`)}
         </ul>
       </nav>
       <p class="figures">
@@ -60,7 +60,7 @@ import{b as v,t as g,d as n,A as y,e as O,i as x,r as u,w as S}from"./index-B3E5
         <button class="primary" ?disabled=${this.wish.trim()===""}>Revise</button>
       </form>
       <div class="chips" role="group" aria-label="Revisions">
-        ${C.map(i=>n`<button @click=${()=>this.revise(i)}>${i}</button>`)}
+        ${F.map(i=>n`<button @click=${()=>this.revise(i)}>${i}</button>`)}
       </div>`}};l.styles=[O,T,x`
       h2 {
         margin: 0 0 0.3rem;
@@ -112,4 +112,4 @@ import{b as v,t as g,d as n,A as y,e as O,i as x,r as u,w as S}from"./index-B3E5
         padding: 0;
         margin: 0;
       }
-    `];c([u()],l.prototype,"wish",2);c([u()],l.prototype,"where",2);l=c([S("sf-encyclopedia-page")],l);export{l as EncyclopediaPage};
+    `];m([w()],l.prototype,"wish",2);m([w()],l.prototype,"where",2);l=m([S("sf-encyclopedia-page")],l);export{l as EncyclopediaPage};
