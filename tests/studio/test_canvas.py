@@ -198,7 +198,7 @@ def test_another_model_replaces_only_an_example(page: Page):
     # The refusal is one sentence, with examples to choose from.
     page.get_by_role("button", name="Denoise", exact=True).click()
     take = page.locator("sf-take")
-    expect(take.locator(".error")).to_have_text("Tiny was not trained on prompts like 'my own words'.")
+    expect(take.locator(".error")).to_have_text("tiny was not trained on prompts like 'my own words'.")
     for name in ("Reply", "Share"):
         expect(page.get_by_role("button", name=name)).to_be_disabled()
     expect(page.get_by_text("Click a token")).to_have_count(0)

@@ -85,8 +85,8 @@ def test_errors_are_shown_in_their_lane(page: Page):
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")
     page.route("**/v1/canvas", lambda route: route.abort())
     race(page)
-    expect(page.locator("sf-lane").first.locator(".verdict")).to_have_text(
-        "The server cannot be reached; is it running?"
+    expect(page.locator("sf-lane").first.locator(".error")).to_have_text(
+        "the server cannot be reached; is it running?"
     )
     page.unroute("**/v1/canvas")
     race(page)
@@ -107,7 +107,7 @@ def test_models_take_the_first_prompt(page: Page, served: Served):
     expect(lanes.nth(2).locator(".clock")).to_have_text("–")
     race(page)
     expect(lanes.nth(0).locator(".verdict")).to_contain_text("Right")
-    expect(lanes.nth(2).locator(".error")).to_have_text(re.compile(r"^Ui was not trained on prompts like '.*'\.$"))
+    expect(lanes.nth(2).locator(".error")).to_have_text(re.compile(r"^ui was not trained on prompts like '.*'\.$"))
     expect(page.locator(".saying")).to_have_count(0)
     expect(page.get_by_role("region", name="Score").get_by_role("row", name="ui")).to_have_count(0)
     lanes.nth(2).get_by_role("button", name="ui screen").click()
@@ -152,7 +152,7 @@ def test_upstream_models_take_part(open_page: Callable[[str], Page], relaying: S
     expect(lanes).to_have_count(3)
     expect(lanes.nth(0).locator(".verdict")).to_contain_text("Right")
     expect(lanes.nth(1).locator(".verdict")).to_contain_text("Wrong")
-    expect(lanes.nth(2).locator(".verdict.error")).to_be_visible()
+    expect(lanes.nth(2).locator(".error")).to_be_visible()
     tokens = lanes.nth(1).locator("dl > div").filter(has=page.get_by_text("tokens", exact=True)).locator("dd")
     expect(tokens).to_have_text(re.compile(r"^\d+$"))
     page.get_by_role("button", name="Remove gone").click()

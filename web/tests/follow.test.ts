@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Api } from "../src/core/api";
+import { Api, ApiError } from "../src/core/api";
 import { applyEvent, emptyView, textOf } from "../src/core/canvas";
 import type { CanvasEvent } from "../src/core/protocol";
 import { again, outside, overlap, pinnedIn, spanOf, takeOf, written } from "../src/core/take";
 import { newTrace } from "../src/core/trace";
-import { readShared, sharedHash } from "../src/core/share";
+import { isShareable, readShared, requestOf, sharedHash, sharedOf } from "../src/core/share";
 import recorded from "./recorded.json";
 
 const runs = recorded as unknown as { name: string; text: string; events: CanvasEvent[] }[];
@@ -141,4 +141,34 @@ test("a link says what was asked for, and nothing else runs", () => {
   for (const bad of ["", "#", "#x", "#bnVsbA", "#e30", "#%%%", `#${btoa('{"model":1,"prompt":"p"}')}`]) {
     expect(readShared(bad)).toBeNull();
   }
+});
+
+test("a request and what a link says of it", () => {
+  const turns = [
+    { role: "user" as const, content: "a" },
+    { role: "assistant" as const, content: "b" },
+  ];
+  const shared = { model: "tiny", prompt: "c", seed: 7, count: 2, options: { steps: 4 }, turns };
+  expect(requestOf(shared).messages).toHaveLength(3);
+  for (const each of [shared, { ...shared, turns: [] }]) {
+    expect(sharedOf(requestOf(each), 2)).toEqual(each);
+    expect(isShareable(requestOf(each))).toBe(true);
+  }
+  expect(isShareable({ ...requestOf(shared), schema: {} })).toBe(false);
+});
+
+test("a take knows whether it is more than what its request gives", () => {
+  const trace = newTrace("tiny", { prompt: "1+1=" });
+  expect(takeOf([trace]).isEdited).toBe(false);
+  expect(takeOf([trace, trace]).isEdited).toBe(true);
+  expect(written(takeOf([trace]), 0, 0, "3").isEdited).toBe(true);
+});
+
+test("an error leaves out examples for terminals", () => {
+  const message =
+    "tiny was not trained on prompts like 'x'; allowed, for example:\n  plain: 12+5=\nto ask anyway: y";
+  expect(new ApiError(400, { message }).message).toBe("tiny was not trained on prompts like 'x'.");
+  expect(new ApiError(400, { message: "steps is 0; allowed: 1 to 9" }).message).toBe(
+    "steps is 0; allowed: 1 to 9",
+  );
 });

@@ -1,7 +1,6 @@
 /** A lane of a race: the text, the clocks, and whether the answer is right. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import { sentenceOf } from "../core/files";
 import { shorten, type Judge } from "../core/judge";
 import { frameAt, tokensPerSecond, type Lane } from "../core/lane";
 import { controls } from "./base";
@@ -85,6 +84,9 @@ export class LaneElement extends LitElement {
         width: 2px;
         background: var(--warm);
       }
+      .failed p {
+        margin: 0;
+      }
       .failed {
         display: grid;
         gap: 0.5rem;
@@ -147,7 +149,7 @@ export class LaneElement extends LitElement {
         lane.error === null
           ? nothing
           : html`<div class="failed">
-              <p class="verdict error">${sentenceOf(lane.error)}</p>
+              <p class="error">${lane.error}</p>
               <sf-examples .kinds=${this.kinds}></sf-examples>
             </div>`
       }

@@ -39,11 +39,13 @@ export class OptionsElement extends LitElement {
     css`
       .fields {
         display: grid;
-        grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr));
+        grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr));
         gap: 0.75rem;
       }
-      .wide {
-        grid-column: span 2;
+      @media (min-width: 24rem) {
+        .wide {
+          grid-column: span 2;
+        }
       }
       input,
       select {

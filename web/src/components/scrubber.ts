@@ -47,6 +47,15 @@ export class ScrubberElement extends LitElement {
       @media (max-width: 40rem) {
         .row {
           flex-wrap: wrap;
+          gap: 0.25rem;
+        }
+        button {
+          min-width: 2rem;
+          padding-inline: 0.25rem;
+        }
+        output {
+          flex: 1;
+          min-width: 0;
         }
         input[type="range"] {
           order: -1;
@@ -109,7 +118,7 @@ export class ScrubberElement extends LitElement {
         ${sign}
       </button>`;
     return html`<div class="row">
-      ${step(-this.count, "|◀", "First step")} ${step(-1, "‹", "Previous step")}
+      ${step(-this.count, "|◀", "First step")} ${step(-1, "◂", "Previous step")}
       <button
         aria-label=${this.playing === 0 ? "Play" : "Pause"}
         title=${this.playing === 0 ? "Play" : "Pause"}
@@ -118,7 +127,7 @@ export class ScrubberElement extends LitElement {
       >
         ${this.playing === 0 ? "▶" : "❚❚"}
       </button>
-      ${step(1, "›", "Next step")} ${step(this.count, "▶|", "Last step")}
+      ${step(1, "▸", "Next step")} ${step(this.count, "▶|", "Last step")}
       <input
         type="range"
         aria-label="Step"

@@ -2,7 +2,6 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { textOf } from "../core/canvas";
-import { sentenceOf } from "../core/files";
 import type { Span } from "../core/protocol";
 import type { PromptKind } from "../core/protocol";
 import { latest, pinnedIn, stepsAt, stepsText, type Take } from "../core/take";
@@ -85,7 +84,7 @@ export class TakeElement extends LitElement {
     const error =
       take.error === null
         ? nothing
-        : html`<p class="error">${sentenceOf(take.error)}</p>
+        : html`<p class="error">${take.error}</p>
             <sf-examples .kinds=${this.kinds}></sf-examples>`;
     if (take.error !== null && view.tokens.length === 0) {
       return html`<article class="card" aria-label=${`Seed ${take.seed}`}>
