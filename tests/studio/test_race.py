@@ -85,9 +85,7 @@ def test_errors_are_shown_in_their_lane(page: Page):
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")
     page.route("**/v1/canvas", lambda route: route.abort())
     race(page)
-    expect(page.locator("sf-lane").first.locator(".error")).to_have_text(
-        "the server cannot be reached; is it running?"
-    )
+    expect(page.locator("sf-lane").first.locator(".error")).to_have_text("the server cannot be reached; is it running?")
     page.unroute("**/v1/canvas")
     race(page)
     expect(page.locator("sf-lane").first.locator(".verdict")).to_contain_text("39")
@@ -104,7 +102,7 @@ def test_models_take_the_first_prompt(page: Page, served: Served):
     page.get_by_role("button", name="Add a model").click()
     expect(page.get_by_label("Lane 3")).to_have_value("ui")
     lanes = page.locator("sf-lane")
-    expect(lanes.nth(2).locator(".clock")).to_have_text("–")
+    expect(lanes.nth(2).locator(".clock")).to_have_text("\u2013")
     race(page)
     expect(lanes.nth(0).locator(".verdict")).to_contain_text("Right")
     expect(lanes.nth(2).locator(".error")).to_have_text(re.compile(r"^ui was not trained on prompts like '.*'\.$"))
@@ -126,7 +124,7 @@ def test_a_lane_that_never_ran_has_no_time(page: Page):
     expect(first.locator(".clock")).to_have_text(re.compile(r"[1-9]\d* ms|s$"))
     page.get_by_role("button", name="Stop").click()
     expect(first.locator(".verdict")).to_have_text("Stopped.")
-    expect(second.locator(".clock")).to_have_text("–")
+    expect(second.locator(".clock")).to_have_text("\u2013")
     page.unroute_all(behavior="ignoreErrors")
 
 
