@@ -148,7 +148,11 @@ def test_wrong_and_missing_keys_are_reported(open_page: Callable[[str], Page], l
     page.evaluate("sessionStorage.clear()")
     page.reload()
     dialog.get_by_role("button", name="Cancel").click()
-    expect(page.locator(".saying.error")).to_contain_text("key")
+    expect(page.get_by_role("alert")).to_contain_text("key")
+    page.get_by_role("button", name="Try again").click()
+    dialog.get_by_label("Key").fill(KEY)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Lane 1")).to_have_value("tiny")
 
 
 def test_outage_is_reported_until_it_ends(open_page: Callable[[str], Page], served: Served):
