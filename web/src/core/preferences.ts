@@ -24,7 +24,7 @@ export function remember(name: string, value: unknown): void {
 /** Has `react` get what other tabs remember under a name from now on; returns what ends that. */
 export function onRemembered(name: string, react: (value: unknown) => void): () => void {
   const listen = ({ key }: StorageEvent) => {
-    if (key === `sfumato.${name}`) react(remembered<unknown>(name, null));
+    if (key === keyOf(name)) react(remembered<unknown>(name, null));
   };
   addEventListener("storage", listen);
   return () => removeEventListener("storage", listen);
