@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -21,6 +21,25 @@ if TYPE_CHECKING:
 
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 DERIVED = "answer: 39\n81*(2/3)^2 = 36\nsqrt(9) = 3\n36+3 = 39"
+
+# The contrast of an element's text with its own background, which is on a card, as WCAG defines it.
+CONTRAST = """(element) => {
+  const sample = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const luminance = (...layers) => {
+    for (sample.fillStyle of layers) sample.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...sample.getImageData(0, 0, 1, 1).data]
+      .map((value) => value / 255)
+      .map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const { color, backgroundColor } = getComputedStyle(element);
+  const probe = document.body.appendChild(document.createElement("span"));
+  probe.style.color = "var(--surface)";
+  const card = getComputedStyle(probe).color;
+  probe.remove();
+  const [text, ground] = [luminance(card, backgroundColor, color), luminance(card, backgroundColor)];
+  return (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
+}"""
 
 
 def text_of(canvas: Locator) -> str:
@@ -234,3 +253,12 @@ def test_conversation_continues_and_stops(page: Page):
     expect(page.locator(".turn")).to_have_count(2)
     expect(page.get_by_label("Prompt")).to_have_value("")
     expect(page.get_by_role("button", name="Denoise", exact=True)).to_be_disabled()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_noise_can_be_read(page: Page, scheme: Literal["light", "dark"]):
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/canvas")
+    page.get_by_role("button", name="Denoise").click()
+    page.get_by_role("button", name="First step").click()
+    assert page.locator(".noise").first.evaluate(CONTRAST) >= 3

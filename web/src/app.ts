@@ -99,6 +99,12 @@ export class AppElement extends LitElement {
         margin-inline: auto;
         min-width: 0;
       }
+      code {
+        white-space: nowrap;
+      }
+      .card p {
+        margin: 0 0 0.5rem;
+      }
       .pages {
         display: grid;
         grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr));
@@ -309,7 +315,7 @@ export class AppElement extends LitElement {
     if (this.failed === page) {
       return html`<h1>${page.title}</h1>
         <div class="card" role="alert">
-          <p class="error">This page could not be got from the server. Is it running?</p>
+          <p class="error">This page could not be loaded. Is the server running?</p>
           <button @click=${() => this.reopen()}>Try again</button>
         </div>`;
     }
@@ -335,7 +341,7 @@ export class AppElement extends LitElement {
     return html`<h1>Watch text take shape, and change it in place</h1>
       <p class="muted">
         Every page talks only to the server that it came from. That server hands nothing on, unless it was
-        started with --upstream or --images.
+        started with <code>--upstream</code> or <code>--images</code>.
       </p>
       <h2>Studio</h2>
       ${list("studio")}

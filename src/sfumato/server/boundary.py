@@ -35,7 +35,8 @@ _MAX_SHOWN = 200
 _CLIENT_VERSIONS = frozenset({"api-version", "client_version"})
 _STYLE = """
 html { background: light-dark(#f7f5f2, #15131a); color: light-dark(#211d2b, #ece8f3) }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto 0; padding: 0 1rem; overflow-wrap: anywhere }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto 0; padding: 0 1rem }
+p { overflow-wrap: anywhere }
 h1 { font-size: 1.5rem }
 a { color: light-dark(#5b3fa0, #c4aef5) }
 """
