@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -105,14 +106,12 @@ def test_page_that_cannot_be_got_can_be_tried_again(open_page: Callable[[str], P
 
 def test_navigation_fades_where_it_goes_on(page: Page):
     page.set_viewport_size(PHONE)
-    width = "(nav, side) => parseFloat(nav.style.getPropertyValue(side))"
+    sides = "['--before', '--after'].map(side => parseFloat(nav.style.getPropertyValue(side)) > 0)"
     for path, has_before, has_after in (("/canvas", False, True), ("/cost", True, True), ("/desktop", True, False)):
         page.goto(path)
-        nav = page.get_by_label("Pages", exact=True)
-        expect(nav.locator("[aria-current]")).to_be_in_viewport()
-        page.wait_for_timeout(100)
-        assert (nav.evaluate(width, "--before") > 0) == has_before, path
-        assert (nav.evaluate(width, "--after") > 0) == has_after, path
+        nav = page.get_by_label("Pages", exact=True).element_handle()
+        wanted = json.dumps([has_before, has_after])
+        page.wait_for_function(f"nav => JSON.stringify({sides}) === '{wanted.replace(' ', '')}'", arg=nav)
 
 
 def test_key_is_requested_once(open_page: Callable[[str], Page], locked: Served):
