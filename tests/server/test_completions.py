@@ -69,8 +69,9 @@ def test_stream_deltas_add_up_to_answer(served: Served):
         assert any(logprobs) == body["logprobs"]
 
 
-def test_text_streams_have_logprobs(served: Served):
-    body: dict[str, Any] = {"prompt": EXPRESSION, "logprobs": 2, "n": 2}
+@pytest.mark.parametrize("logprobs", [0, 2])
+def test_text_streams_have_logprobs(served: Served, logprobs: int):
+    body: dict[str, Any] = {"prompt": EXPRESSION, "logprobs": logprobs, "n": 2}
     body |= {"max_tokens": 24, "diffusion": {"canvas_length": 8, "regex": "[0-9]{12,20}"}}
     whole = served.ask("/v1/completions", **body).json()
     stream = [event["choices"][0] for event in events_of(served.ask("/v1/completions", **body, stream=True))]

@@ -121,7 +121,7 @@ def chat_answer(model: TextModel, body: ChatRequest, results: list[Result]) -> _
         message: _Json = {"role": "assistant", "content": result.text, "refusal": None}
         if call is not None:
             message, reason = message | {"content": None, "tool_calls": [tool_call(call)]}, "tool_calls"
-        logprobs = {"content": logprobs_of(model, result), "refusal": None} if body.logprobs else None
+        logprobs = _chat_logprobs(logprobs_of(model, result)) if body.wants_logprobs else None
         choices.append({"index": index, "message": message, "finish_reason": reason, "logprobs": logprobs})
     ending = {"choices": choices, "usage": usage_of(results), "sfumato": ours(results)}
     return head_of("chatcmpl", "chat.completion", body) | ending
@@ -153,7 +153,11 @@ def logprobs_of(model: TextModel, result: Result | Committed) -> list[_Json]:
     ]
 
 
-def _text_logprobs(entries: list[_Json], start: int = 0) -> _Json:
+def _chat_logprobs(entries: Sequence[_Json]) -> _Json:
+    return {"content": list(entries), "refusal": None}
+
+
+def _text_logprobs(entries: Sequence[_Json], start: int = 0) -> _Json:
     """The same in the format of text completions, for text that starts at an offset."""
     ends = list(itertools.accumulate((len(entry["token"]) for entry in entries), initial=start))
     return {
@@ -242,7 +246,7 @@ async def stream_parts(
     # A reopened canvas may still change.
     held = held or request.revisit > 0 or whole
     sent, told, seq = [0] * request.n, [0] * request.n, 0
-    wanted = isinstance(body, ChatRequest | CompletionRequest) and body.logprobs not in (None, False)
+    wanted = body.wants_logprobs
     async for event in hosted.answering.stream(request, drafts=bool(body.draft) or whole, on_left=bill):
         index = event.variation
         if isinstance(event, CanvasChanged):
@@ -277,7 +281,7 @@ async def chat_stream(
     held = bool(body.callable_tools()) and not calls
 
     def chunk(index: int, delta: _Json, reason: str | None = None, entries: Sequence[_Json] = (), **more: Any) -> str:
-        logprobs = {"logprobs": {"content": list(entries), "refusal": None}} if entries else {}
+        logprobs = {"logprobs": _chat_logprobs(entries)} if entries else {}
         choice = {"index": index, "delta": delta, "finish_reason": reason} | logprobs
         return sse(head | {"choices": [choice]} | more)
 
@@ -319,7 +323,7 @@ async def text_stream(
     async for part in stream_parts(hosted, body, requests[0], bill):
         if part.result is not None:
             results.append(part.result)
-        logprobs = _text_logprobs(list(part.logprobs), offsets[part.index]) if part.logprobs else None
+        logprobs = _text_logprobs(part.logprobs, offsets[part.index]) if part.logprobs else None
         offsets[part.index] += sum(len(entry["token"]) for entry in part.logprobs)
         more = {} if part.draft is None else {"sfumato": part.draft}
         yield _text_chunk(head, part.index, part.text, part.result, logprobs, **more)
@@ -373,13 +377,12 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
 def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results: list[list[Result]]) -> _Json:
     """A text completion."""
     together = [result for of_one in results for result in of_one]
-    wanted = isinstance(body, CompletionRequest) and body.logprobs is not None
     choices = [
         {
             "index": index,
             "text": result.text,
             "finish_reason": finish_reason(result),
-            "logprobs": _text_logprobs(logprobs_of(model, result)) if wanted else None,
+            "logprobs": _text_logprobs(logprobs_of(model, result)) if body.wants_logprobs else None,
         }
         for index, result in enumerate(together)
     ]

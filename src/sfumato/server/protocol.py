@@ -218,6 +218,11 @@ class Sampled(Body):
     draft: bool | None = None
     """Stream drafts too, in an object `sfumato` of chunks with an empty delta."""
 
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether tokens come with their log-probabilities."""
+        return False
+
     def to_options(self, model: TextModel) -> GenerateOptions:
         """The engine's options.
 
@@ -251,6 +256,11 @@ class CompletionRequest(Sampled):
     """With echo and logprobs: index of the first prompt token with a log-probability; earlier ones are context."""
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: Literal[1] | None = None
+
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether tokens come with their log-probabilities; 0 asks for those of the chosen ones."""
+        return self.logprobs is not None
 
     @property
     def prompts(self) -> list[Prompt]:
@@ -303,6 +313,11 @@ class ChatRequest(Sampled):
     """Mercury: waiting requests with this go first."""
     reasoning_summary: Literal[False] | None = None
     reasoning_summary_wait: Literal[False] | None = None
+
+    @property
+    def wants_logprobs(self) -> bool:
+        """Whether tokens come with their log-probabilities."""
+        return bool(self.logprobs)
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         """The engine's options."""

@@ -253,7 +253,7 @@ def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> 
         call_id = f"call_{uuid.uuid4().hex[:24]}"
         head = {"id": item_id, "type": "function_call", "call_id": call_id, "status": "completed"}
         return head | call.model_dump()
-    logprobs = logprobs_of(model, result) if chat.logprobs else []
+    logprobs = logprobs_of(model, result) if chat.wants_logprobs else []
     status = "completed" if finish_reason(result) == "stop" else "incomplete"
     return _message(item_id, status, _part(result.text, logprobs))
 
