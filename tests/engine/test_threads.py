@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -99,7 +100,8 @@ class UseCores:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock, self.ran, self.waited = 0.0, 0, 0
         monkeypatch.setattr(running, "core_time", lambda: (self.ran, self.waited))
-        monkeypatch.setattr(running.time, "monotonic", lambda: self.clock)
+        # In that module alone: a server of other tests, in this process, sleeps by the clock.
+        monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: self.clock))
 
     def __call__(self, seconds: float, share_waited: float) -> None:
         self.clock += seconds
@@ -190,7 +192,7 @@ def test_no_forward_starts_after_the_time_limit(make_decoder: Callable[..., Deco
 
     monkeypatch.setattr(threads, "usable_cores", lambda: 8)
     monkeypatch.setattr(threads, "_forward_s", forward_s)
-    monkeypatch.setattr(threads.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
     torch.set_num_threads(8)
     assert threads.choose_threads(make_decoder()) == 8
     # One warm-up, and one for each number tried.
