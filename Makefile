@@ -16,15 +16,16 @@ setup: .venv/.ready
 run: .venv/.ready
 	@$(BIN)/sfumato run "answer, then derive: 7*6+3^2"
 
-# One process per core; the tests of a file share a process and its fixtures. They start many programs, each of which
-# would compile the package again if bytecode were not kept.
+# Lint and the front end's checks side by side, then the tests, one process per core; the tests of a file share a process
+# and its fixtures. They start many programs, each of which would compile the package again if bytecode were not kept.
 test: export PYTHONDONTWRITEBYTECODE =
-test: lint web-check
+test:
+	@$(MAKE) --no-print-directory --jobs 2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) lint web-check
 	$(BIN)/pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # The studio in a browser, in full; its quick tests are in `make test`.
 test-web: .venv/.ready-dev web
-	SFUMATO_STUDIO_FULL=1 SFUMATO_TAB_SEEDS=50 $(BIN)/pytest --durations 20 tests/studio
+	SFUMATO_STUDIO_FULL=1 $(BIN)/pytest --durations 20 tests/studio
 
 # The fast checks: lint, types and the fast tests.
 check: lint

@@ -46,7 +46,7 @@ REDUCED = {
     "python -m benchmarks join": "--long 1 --long-tokens 16 --canvas 8 --steps 1 --requests 2 --vocabulary 512",
     "python -m benchmarks breakeven": "--repeats 1 --canvas 16 --weights float32",
     "python -m benchmarks quality": "--tokens 32 --quantize int8",
-    "python -m benchmarks.peers": "--turns 1 --canvas 8 --systems 'sfumato w8a8' onnxruntime",
+    "python -m benchmarks.peers": "--turns 1 --canvas 8 --systems 'sfumato w8a8' torch",
     f"sfumato run --model {SMOL}": "--max-tokens 2",
     f"sfumato data synth {SMOL}": "--n 2 --max-turn 8 --max-answer 8",
     "sfumato train recipes/tiny-ar": f"{SMALL_STEP} --set data.tokenizer_items=50",

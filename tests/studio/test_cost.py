@@ -12,6 +12,7 @@ pytest.importorskip("playwright", reason="not installed")
 
 from playwright.sync_api import expect
 
+from extent import only_in_full
 from serving import Served
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def test_metrics_update_while_the_server_works(page: Page, served: Served, check
     assert len(requests) > before
 
 
+@only_in_full
 def test_score_grows_with_steps(page: Page):
     page.goto("/cost")
     page.get_by_label("Expressions").fill("12")

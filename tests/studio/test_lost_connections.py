@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,14 @@ pytest.importorskip("playwright", reason="not installed")
 
 from playwright.sync_api import expect
 
+from extent import FULL
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
 
     from serving import Served
 
-NUM_RUNS = 300 if "SFUMATO_STUDIO_FULL" in os.environ else 8
+NUM_RUNS = 300 if FULL else 4
 PROMPTS = [
     "answer, then derive: 81*(2/3)^2+sqrt(9)",
     "sums: 12+35, 81/3, 40-17",

@@ -13,6 +13,8 @@ pytest.importorskip("playwright", reason="not installed")
 
 from playwright.sync_api import expect
 
+from extent import only_in_full
+
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
@@ -164,7 +166,9 @@ def test_change_in_another_tab_is_told(page: Page):
     expect(page.get_by_text("Another tab changed this app;")).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", ["", "dark", "sepia", "contrast"])
+@pytest.mark.parametrize(
+    "theme", ["", "sepia", pytest.param("dark", marks=only_in_full), pytest.param("contrast", marks=only_in_full)]
+)
 def test_screen_without_a_theme_follows_the_studio(page: Page, theme: str, check_accessibility: Callable[[Page], None]):
     kinds = ("header", "text", "button", "badge", "checkbox", "card")
     screen = f"page {theme}: Shop".replace(" :", ":") + f"\n{SCREEN}"

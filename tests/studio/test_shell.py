@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KEY = "sfu-shell"
 DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
-LOOKS = (("light", DESK), ("dark", DESK), ("light", PHONE))
+LOOKS = (("light", DESK), ("dark", PHONE))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
-import os
 import random
 import re
 import statistics
@@ -21,6 +20,7 @@ pytest.importorskip("playwright", reason="not installed")
 
 from playwright.sync_api import expect
 
+from extent import FULL
 from serving import Served, start
 from sfumato.checkpoints.load import save_checkpoint
 from sfumato.models.decoder import Decoder, DecoderConfig
@@ -32,8 +32,6 @@ from sfumato.text.training import train_tokenizer
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-# `make test-web` uses more.
-FULL = "SFUMATO_STUDIO_FULL" in os.environ
 NUM_CLICKS = 200 if FULL else 8
 SMOL = "smollm2-135m-instruct"
 NO_PROSE = "None of this server's models can write prose"
