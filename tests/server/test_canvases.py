@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 import pytest
 from benchmarks.http_load import Follower
+from sqlalchemy.exc import IntegrityError
 from starlette.requests import ClientDisconnect
 
 from serving import EXPRESSION, Served, start
@@ -345,7 +346,7 @@ def test_one_of_two_concurrent_edits_is_refused(served: Served):
 def test_edit_continues_after_its_reader_leaves(tmp_path: Path):
     history = History(tmp_path / "canvases.db")
     canvases = Canvases(None, history)  # type: ignore[arg-type]
-    history.create("c", owner="", model="tiny", prompt={})
+    history.create(["c"], owner="", model="tiny", prompt={})
     history.add("c", 1, "old", made_by="model", details={})
     body = EditRequest(base_rev=1, replace=[Replacement(start=0, end=3, text="new")])
 
@@ -396,7 +397,7 @@ def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
 
     async def leave() -> LiveCanvas:
         canvases = Canvases(SimpleNamespace(use=use), history)  # type: ignore[arg-type]
-        history.create("c", owner="", model="tiny", prompt={})
+        history.create(["c"], owner="", model="tiny", prompt={})
         history.add("c", 1, "old", made_by="model", details={})
         editing = asyncio.create_task(canvases.edit("c", EditRequest(base_rev=1), ""))
         await started.wait()
@@ -415,6 +416,17 @@ def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
     history.close()
 
 
+def test_canvases_of_a_request_are_stored_together(tmp_path: Path):
+    """In their order, which is that of their seeds; if one cannot be stored, none is."""
+    history = History(tmp_path / "canvases.db")
+    with pytest.raises(IntegrityError):
+        history.create(["a", "b", "a"], owner="", model="tiny", prompt={})
+    assert history.newest("", 9) == []
+    history.create(["b", "a"], owner="", model="tiny", prompt={})
+    assert history.newest("", 9) == ["a", "b"]
+    history.close()
+
+
 def test_found_canvases_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sfumato.server.canvases._REMEMBERED", 2)
     history = History(tmp_path / "canvases.db")
@@ -422,7 +434,7 @@ def test_found_canvases_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pyte
 
     async def find() -> list[str]:
         for i in range(5):
-            history.create(f"c{i}", owner="", model="tiny", prompt={})
+            history.create([f"c{i}"], owner="", model="tiny", prompt={})
             history.add(f"c{i}", 1, str(i), made_by="model", details={})
             assert (await canvases.find(f"c{i}", "")).text == str(i)
         return list(canvases._live)

@@ -124,8 +124,8 @@ class Canvases:
         works = await self._works(name, body)
         prompt = body.model_dump(exclude_none=True, by_alias=True, exclude={"stream", "background", "n"})
         made = [LiveCanvas(f"canvas_{uuid.uuid4().hex}", owner, name) for _ in works]
-        for canvas in made:
-            await asyncio.to_thread(self._history.create, canvas.id, owner=owner, model=name, prompt=prompt)
+        ids = [canvas.id for canvas in made]
+        await asyncio.to_thread(self._history.create, ids, owner=owner, model=name, prompt=prompt)
         # All of them, or none: work whose request failed would have no reader.
         for canvas, work in zip(made, works, strict=True):
             self._remember(canvas)

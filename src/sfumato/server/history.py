@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +83,12 @@ class History:
             reason = str(error).split("\n")[0]
             raise ConfigError(f"cannot use the database {str(url)!r}: {reason}; allowed: a file, or a URL") from None
 
-    def create(self, canvas_id: str, *, owner: str, model: str, prompt: object) -> None:
-        """Store a new canvas."""
-        row = {"id": canvas_id, "owner": owner, "model": model, "prompt": prompt, "created": time.time()}
+    def create(self, canvas_ids: Iterable[str], *, owner: str, model: str, prompt: object) -> None:
+        """Store new canvases: all of them, or none."""
+        row = {"owner": owner, "model": model, "prompt": prompt}
+        rows = [row | {"id": canvas_id, "created": time.time()} for canvas_id in canvas_ids]
         with self._engine.begin() as connection:
-            connection.execute(insert(_CANVASES).values(**row))
+            connection.execute(insert(_CANVASES), rows)
 
     def add(self, canvas_id: str, rev: int, text: str, *, made_by: str, details: Row) -> None:
         """Store a revision; when this returns, it is on disk.
