@@ -444,12 +444,8 @@ def test_found_canvases_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pyte
 
 
 def test_work_starts_only_if_all_canvases_are_stored():
-    stored: list[str] = []
-
-    def create(canvas_id: str, **_: Any) -> None:
-        if stored:
-            raise OSError("full")
-        stored.append(canvas_id)
+    def create(canvas_ids: list[str], **_: Any) -> None:
+        raise OSError("full")
 
     async def fail() -> dict[str, LiveCanvas]:
         canvases = Canvases(SimpleNamespace(check=lambda name: None), SimpleNamespace(create=create))  # type: ignore[arg-type]
