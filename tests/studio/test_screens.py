@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from extent import only_in_full
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 FIRST = "a to-do list with ten items about moving house, four done"
 COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "grey", "black", "white")
@@ -124,6 +124,19 @@ def test_what_a_sentence_changed_is_told_and_can_be_undone_there(page: Page):
     saying.get_by_role("button", name="Undo").click()
     assert entries(page) == ["Keys", "Books", "Van"]
     expect(page.get_by_role("checkbox", name="Van")).not_to_be_checked()
+
+
+def test_sentence_may_come_before_the_list_of_models(page: Page):
+    waiting: list[Route] = []
+    page.route("**/v1/models", waiting.append)
+    keep(page, LIST)
+    page.get_by_label("Say what to change").fill("delete the second")
+    page.get_by_label("Say what to change").press("Enter")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.unroute("**/v1/models")
+    for route in waiting:
+        route.continue_()
+    expect(page.locator(".saying")).to_contain_text("Removed “Books”.")
 
 
 def test_ticks_are_one_line_of_the_history(page: Page):

@@ -211,7 +211,7 @@ export class TodoPage extends LitElement {
 
   private async command(sentence: string): Promise<void> {
     const said = sentence.trim();
-    if (said === "" || this.isWriting || this.model === "") return;
+    if (said === "" || this.isWriting) return;
     const by = undoWords(said);
     if (by !== 0 && current(this.steps) !== undefined) {
       this.sentence = "";
@@ -222,6 +222,9 @@ export class TodoPage extends LitElement {
     this.stopping = new AbortController();
     const page = current(this.steps)?.page ?? null;
     try {
+      // It may be asked before the list of models is there, or after that failed.
+      if (this.model === "") await this.begin();
+      if (this.model === "") return;
       const written = await write(api, this.model, said, {
         page,
         seed: this.asked++,
