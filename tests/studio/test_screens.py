@@ -128,12 +128,11 @@ def test_what_a_sentence_changed_is_told_and_can_be_undone_there(page: Page):
 
 def test_sentence_may_come_before_the_list_of_models(page: Page):
     waiting: list[Route] = []
-    page.route("**/v1/models", waiting.append)
+    page.route("**/v1/models", lambda route: waiting.append(route))
     keep(page, LIST)
     page.get_by_label("Say what to change").fill("delete the second")
     page.get_by_label("Say what to change").press("Enter")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    page.unroute("**/v1/models")
     for route in waiting:
         route.continue_()
     expect(page.locator(".saying")).to_contain_text("Removed “Books”.")
