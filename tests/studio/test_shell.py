@@ -13,6 +13,7 @@ pytest.importorskip("playwright", reason="not installed")
 
 from playwright.sync_api import expect
 
+from extent import FULL
 from serving import Served, start
 from sfumato.server.access import Key
 from sfumato.server.studio import PAGES, Studio
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 KEY = "sfu-shell"
 DESK, PHONE = {"width": 1280, "height": 720}, {"width": 390, "height": 844}
-LOOKS = (("light", DESK), ("dark", PHONE))
+LOOKS = (("light", DESK), ("dark", PHONE), *((("dark", DESK), ("light", PHONE)) if FULL else ()))
 
 
 @pytest.fixture(scope="module")
