@@ -56,6 +56,7 @@ function examplesOf(step: Step | undefined): readonly string[] {
 export class TodoPage extends LitElement {
   @property() place = "";
   @state() private cards: readonly ModelCard[] | null = null;
+  private ready: Promise<void> | null = null;
   @state() private model = "";
   @state() private steps = readSteps(remembered<unknown>(STORED, null));
   @state() private draft: Component | null = null;
@@ -144,9 +145,18 @@ export class TodoPage extends LitElement {
     this.stopping.abort();
   }
 
-  private async begin(): Promise<void> {
-    this.cards = authors(await api.models());
-    this.model = this.cards[0]?.id ?? "";
+  /** Asks for the models, once; again only after that failed. */
+  private begin(): Promise<void> {
+    return (this.ready ??= api.models().then(
+      (cards) => {
+        this.cards = authors(cards);
+        this.model = this.cards[0]?.id ?? "";
+      },
+      (error: unknown) => {
+        this.ready = null;
+        throw error;
+      },
+    ));
   }
 
   /** Browsers tell of what other tabs keep. */
@@ -222,8 +232,7 @@ export class TodoPage extends LitElement {
     this.stopping = new AbortController();
     const page = current(this.steps)?.page ?? null;
     try {
-      // It may be asked before the list of models is there, or after that failed.
-      if (this.model === "") await this.begin();
+      await this.begin();
       if (this.model === "") return;
       const written = await write(api, this.model, said, {
         page,
