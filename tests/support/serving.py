@@ -49,6 +49,13 @@ class Served:
         """Ask one question."""
         return self.ask("/v1/chat/completions", messages=[{"role": "user", "content": content}], **body)
 
+    def wait_until_busy(self, model: str = "tiny") -> None:
+        """Wait until an answer is running."""
+        end = time.monotonic() + 600
+        while not self.host.loaded[model].answering.engine.has_work:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
     def wait_until_idle(self, model: str = "tiny") -> None:
         """Wait until no answer is running and no request holds the model."""
         hosted = self.host.loaded[model]
