@@ -14,7 +14,9 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from sfumato.kernels.base import TORCH, Backend, KVPool, readable
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
-from sfumato.models.model import AttentionSpec, BlockSparse, Heads, PackedAttention, _flex, select_masked_attention
+from sfumato.models import model
+from sfumato.models.flex import BlockSparse, checked_flex
+from sfumato.models.model import AttentionSpec, BlockDiagonal, Heads, PackedAttention, select_masked_attention
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -97,14 +99,61 @@ def test_flex_attention_is_verified_before_use(monkeypatch: pytest.MonkeyPatch, 
     for stand_in, message in ((by_mask, ""), (everything, "wrong results"), (broken, "RuntimeError: no kernel image")):
         monkeypatch.setattr(torch, "compile", lambda _, stand_in=stand_in: stand_in)
         caplog.clear()
-        found = _flex.__wrapped__(device)
+        found = checked_flex.__wrapped__(device)
         assert (found is stand_in) == (not message)
         assert message in caplog.text
         assert bool(caplog.text) == bool(message)
 
 
-def test_dense_masks_are_used_on_a_cpu():
-    assert isinstance(select_masked_attention(random_mask(1, 8)), AttentionSpec)
+def test_rows_are_cut_where_nothing_is_read_across():
+    """A text, one that reads only itself, two that meet in one position, and a last row that is not cut."""
+    mask_R1QQ = torch.zeros(2, 1, 8, 8, dtype=torch.bool)
+    for first, end in ((0, 3), (3, 4), (4, 7), (6, 8)):
+        mask_R1QQ[0, 0, first:end, first:end] = True
+    mask_R1QQ[1] = torch.eye(8, dtype=torch.bool)
+    mask_R1QQ[1, 0, 0, 7] = True
+    assert BlockDiagonal.of(mask_R1QQ).stretches_RQ.tolist() == [[0, 0, 0, 1, 2, 2, 2, 2], [0] * 8]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("num_groups", "scale", "max_scores"), [(4, None, 1), (2, 1.0, 1 << 22)])
+def test_stretches_and_their_gradients_equal_masked_attention(
+    num_groups: int, scale: float | None, max_scores: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(model, "_MAX_SCORES", max_scores)
+    ends, mask_R1QQ = [[1, 34, 66, 75, 100], [64, 96, 98, 100]], random_mask(2, 100)
+    inside = torch.stack([torch.bucketize(torch.arange(100), torch.tensor(each), right=True) for each in ends])
+    mask_R1QQ &= (inside[:, :, None] == inside[:, None])[:, None]
+    drawn = [torch.randn(2, 100, heads, 16).to(dtype) for heads in (4, num_groups, num_groups, 4)]
+    found = []
+    for attention in (AttentionSpec(mask=mask_R1QQ), select_masked_attention(mask_R1QQ)):
+        inputs = [one.clone().requires_grad_() for one in drawn[:3]]
+        out = attention.attend(0, Heads(*inputs), scale=scale)
+        found.append([out, *torch.autograd.grad(out, inputs, drawn[3])])
+    share = 1e-6 if dtype is torch.float32 else 0.01
+    for expected, ours in zip(*found, strict=True):
+        assert (ours - expected).norm() < share * expected.norm()
+
+
+def test_compiled_layers_attend_in_stretches_of_any_number():
+    """One graph serves batches whose stretches differ."""
+    graphs = []
+
+    def backend(graph: torch.fx.GraphModule, _: list[Tensor]) -> Any:
+        graphs.append(graph)
+        return graph
+
+    def attend(attention: BlockDiagonal, *heads: Tensor) -> Tensor:
+        return attention.attend(0, Heads(*heads))
+
+    compiled = torch.compile(attend, backend=backend, dynamic=False, fullgraph=True)
+    for cut in (3, 5):
+        mask_R1QQ = torch.ones(1, 1, 8, 8, dtype=torch.bool)
+        mask_R1QQ[..., :cut, cut:] = mask_R1QQ[..., cut:, :cut] = False
+        heads = [torch.randn(1, 8, 2, 4) for _ in range(3)]
+        expected = AttentionSpec(mask=mask_R1QQ).attend(0, Heads(*heads))
+        torch.testing.assert_close(compiled(BlockDiagonal.of(mask_R1QQ), *heads), expected)
+    assert len(graphs) == 1
 
 
 def test_windowed_layers_have_their_own_mask():

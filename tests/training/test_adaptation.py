@@ -83,7 +83,7 @@ def test_canvases_grow_and_the_teacher_fades(path: Path, tmp_path: Path):
     sizes = []
     for share in (0.0, 0.29, 0.3, 0.6):
         batch, _ = run.trainer._make(0, share)
-        canvas_B1T = batch.attention.mask[:, :, batch.canvas_BT[0].nonzero()[0, 0]]
+        canvas_B1T = batch.attention.bias_R1QQ[:, :, batch.canvas_BT[0].nonzero()[0, 0]] == 0
         sizes.append(int((canvas_B1T[0, 0] & batch.canvas_BT[0]).sum()))
     assert sizes == [4, 4, 8, 16]
     run.trainer.run()

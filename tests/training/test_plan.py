@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError
 from sfumato.hardware import GPUS
 from sfumato.models.decoder import DecoderConfig
+from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses
 from sfumato.training.plan import (
@@ -52,7 +54,8 @@ ROWS, LENGTH = 2, 192
 
 
 def step(make_trainer: Make, directory: Path, model: dict[str, Any], **config: Any) -> tuple[Trainer, TrainingBatch]:
-    """A trainer, and a batch whose canvases read a soft embedding if the model can."""
+    """A trainer, and a batch whose canvases read a soft embedding if the model can. Its mask is dense, as plans count
+    it."""
     sizes = SIZES | model
     if "moe" in sizes:
         sizes["moe"] = MoEConfig(**sizes["moe"])
@@ -61,7 +64,7 @@ def step(make_trainer: Make, directory: Path, model: dict[str, Any], **config: A
     trainer = make_trainer(directory, model=sizes, packing=packing, objective=objective, **config)
     [batch], _ = trainer._batches(0)
     assert batch.first_pass(trainer.model) == ("self_conditioning" in model)
-    return trainer, batch
+    return trainer, replace(batch, attention=AttentionSpec(mask=batch.attention.bias_R1QQ == 0))
 
 
 def cost_of(trainer: Trainer, batch: TrainingBatch) -> BatchCost:

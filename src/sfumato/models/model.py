@@ -3,9 +3,9 @@ and values.
 
 A forward is given an `Attention`, which knows what each query may read and where its keys and values are; layers pass
 it their queries, keys and values. `AttentionSpec` lets the positions of a forward attend to each other under a mask
-(training, likelihoods, the plain loop); `BlockSparse` does the same on a GPU and skips masked blocks. `PackedAttention`
-serves many texts without padding: their positions are packed in one row, and each attends to its own text in a pool of
-slots, where the prefix was written before. `SharedPrefix` replays steps with gradients.
+(rollouts, the plain loop); `models.sparse` does the same for training and likelihoods, and skips what is masked.
+`PackedAttention` serves many texts without padding: their positions are packed in one row, and each attends to its own
+text in a pool of slots, where the prefix was written before. `SharedPrefix` replays steps with gradients.
 
 One rule covers every use of the pool. A forward writes the keys and values of its positions into their slots, and reads
 its text from there; the caller decides what counts as committed. A causal segment that then counts is a prefill or a
@@ -21,44 +21,29 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
-import functools
 import importlib.util
-import logging
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from sfumato.config import check_number
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
 from sfumato.models.quantization.products import IntegerTable
 
-if TYPE_CHECKING:
-    from torch.nn.attention.flex_attention import BlockMask
-
-_LOG = logging.getLogger(__name__)
-DEVICES = ("auto", "cpu", "cuda")
-
-
-def find_device(wanted: str) -> str:
-    """The device for a name; "auto" is an accelerator if there is one.
-
-    Raises:
-        ConfigError: if the device is unknown or not available.
-    """
-    if wanted not in DEVICES:
-        raise ConfigError(unknown("device", wanted, DEVICES))
-    found = torch.cuda.is_available()
-    if wanted == "cuda" and not found:
-        raise ConfigError("device is 'cuda' but there is no accelerator; allowed here: auto, cpu")
-    return "cuda" if found and wanted != "cpu" else "cpu"
+_ROUND = 32
+"""Stretches of a row are multiplied together if their lengths are equal when rounded up to a multiple of this."""
+_MAX_SCORES = 1 << 22
+"""Maximum scores at a time, unless one stretch has more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,107 +271,125 @@ class AttentionSpec:
         return attend(*heads, self.mask, self.causal, scale)
 
 
-@dataclass(frozen=True)
-class BlockSparse:
-    """The same with FlexAttention, which skips key blocks that no query of a block reads: under the mask of packed
-    clean halves and canvases, most of them."""
-
-    blocks: BlockMask
-    """Block mask of [R, 1, Q, Q]."""
-    flex: Callable[..., Tensor]
-    """`flex_attention`, compiled or not."""
-
-    @classmethod
-    def of(cls, mask_R1QQ: Tensor, flex: Callable[..., Tensor]) -> BlockSparse:
-        """Equivalent attention with a dense mask."""
-        from torch.nn.attention.flex_attention import create_block_mask
-
-        def reads(row: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-            return mask_R1QQ[row, 0, query, key]
-
-        num_rows, _, num_queries, num_keys = mask_R1QQ.shape
-        blocks = create_block_mask(reads, num_rows, None, num_queries, num_keys, device=mask_R1QQ.device)
-        return cls(blocks, flex)
-
-    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`. Windows are not supported."""
-        assert window is None
-        # Convert to one type, as autocast does elsewhere: norms and rotations may give another.
-        given = [each.to(heads.values_RQGE.dtype).transpose(1, 2) for each in heads]
-        grouped = heads.queries_RQHE.shape[2] != heads.keys_RQGE.shape[2]
-        out_RHQE = self.flex(*given, block_mask=self.blocks, scale=scale, enable_gqa=grouped)
-        return out_RHQE.transpose(1, 2)
-
-
 def select_masked_attention(mask_R1QQ: Tensor) -> Attention:
-    """Masked attention with gradients: FlexAttention if it compiles (on CPUs it has no backward), otherwise a dense
-    mask."""
-    flex = _flex(mask_R1QQ.device) if mask_R1QQ.is_cuda else None
+    """The fastest attention under a mask that has gradients.
+
+    Args:
+        mask_R1QQ: bool, True where a query may attend to a key. Each attends to itself.
+    """
+    if not mask_R1QQ.is_cuda:
+        return BlockDiagonal.of(mask_R1QQ)
+    from sfumato.models.flex import BlockSparse, checked_flex
+
+    flex = checked_flex(mask_R1QQ.device)
     return AttentionSpec(mask=mask_R1QQ) if flex is None else BlockSparse.of(mask_R1QQ, flex)
 
 
-@functools.cache
-def _flex(device: torch.device) -> Callable[..., Tensor] | None:
-    """Compiled FlexAttention, if it passes a small test, forward and backward."""
-    from torch.nn.attention.flex_attention import flex_attention
-
-    flex = torch.compile(flex_attention)
-    try:
-        if _agrees(flex, device):
-            return flex
-        reason = "wrong results"
-    except Exception as error:  # Compilers fail in many ways.
-        reason = f"{type(error).__name__}: {error}"
-    _LOG.warning("FlexAttention is not used: %s", reason)
-    return None
-
-
-def _agrees(flex: Callable[..., Tensor], device: torch.device) -> bool:
-    """Whether FlexAttention and its gradients match a dense mask in bfloat16."""
-    generator = torch.Generator().manual_seed(0)
-    mask_R1QQ = torch.rand(2, 1, 256, 256, generator=generator) < 0.5
-    mask_R1QQ[1, :, :128, 128:] = False
-    mask_R1QQ |= torch.eye(256, dtype=torch.bool)
-    mask_R1QQ = mask_R1QQ.to(device)
-    drawn = [torch.randn(2, 256, heads, 64, generator=generator) for heads in (4, 2, 2, 4)]
-    found = []
-    for attention in (AttentionSpec(mask=mask_R1QQ), BlockSparse.of(mask_R1QQ, flex)):
-        inputs = [one.to(device, torch.bfloat16).requires_grad_() for one in drawn[:3]]
-        with torch.enable_grad():
-            out = attention.attend(0, Heads(*inputs))
-            gradients = torch.autograd.grad(out, inputs, drawn[3].to(device, torch.bfloat16))
-        found.append([out.detach(), *gradients])
-    return all((a - b).float().norm() < 0.02 * a.float().norm() for a, b in zip(*found, strict=True))
-
-
 @dataclass(frozen=True)
-class SharedPrefix:
-    """One text and several rows after it, packed as [1, A + B * W]; a row attends to the text and to all of itself.
+class BlockDiagonal:
+    """Attention within stretches of a row that do not read each other."""
 
-    Text shared by several canvas steps is computed once, and gradients pass through it.
-    """
+    bias_R1QQ: Tensor
+    """bfloat16; 0 where a query may attend to a key, elsewhere minus infinity."""
+    stretches_RQ: Tensor
+    """int64; number of each position's stretch, ascending in a row."""
 
-    num_prefix: int
-    """Positions A of the text; 0 for rows without text."""
-    num_rows: int
-    """Number B of rows, each of length W."""
-    prefix: AttentionSpec
-    """How the text attends to itself."""
+    @classmethod
+    def of(cls, mask_R1QQ: Tensor) -> BlockDiagonal:
+        """Equivalent attention with a dense mask."""
+        reads_RQQ = mask_R1QQ[:, 0].view(torch.uint8)
+        first_RQ = reads_RQQ.argmax(2)
+        last_RQ = reads_RQQ.shape[2] - 1 - reads_RQQ.flip(2).argmax(2)
+        # A stretch starts where nothing from there on reads what is before, and nothing before reads from there on.
+        first_RQ = first_RQ.flip(1).cummin(1).values.flip(1)
+        last_RQ = last_RQ.cummax(1).values.roll(1, 1)
+        position_Q = torch.arange(reads_RQQ.shape[2])
+        starts_RQ = (first_RQ == position_Q) & (last_RQ < position_Q)
+        bias_R1QQ = torch.zeros(mask_R1QQ.shape, dtype=torch.bfloat16)
+        return cls(bias_R1QQ.masked_fill_(~mask_R1QQ, -torch.inf), starts_RQ.cumsum(1))
 
     def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`; R is 1. Windows are not supported."""
-        assert window is None
-        text = Heads(*(each[:, : self.num_prefix] for each in heads))
-        rows = Heads(*(torch.unflatten(each[0, self.num_prefix :], 0, (self.num_rows, -1)) for each in heads))
-        if not self.num_prefix:
-            return attend(*rows, None, False, scale).flatten(0, 1).unsqueeze(0)
-        keys, values = (
-            torch.cat((before.expand(self.num_rows, -1, -1, -1), each), dim=1)
-            for before, each in zip(text[1:], rows[1:], strict=True)
-        )
-        out_RQHE = attend(rows.queries_RQHE, keys, values, None, False, scale)
-        out_prefix = self.prefix.attend(layer, text, scale=scale)
-        return torch.cat((out_prefix, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
+        """See `Attention`. Windows cut nothing off."""
+        queries, keys, values = (each.to(heads.values_RQGE.dtype) for each in heads)
+        if (group := queries.shape[2] // keys.shape[2]) > 1:
+            keys, values = (each.repeat_interleave(group, 2) for each in (keys, values))
+        scale = queries.shape[3] ** -0.5 if scale is None else scale
+        out: Tensor = _attend(queries * scale, keys, values, self.bias_R1QQ, self.stretches_RQ)
+        return out
+
+
+# Operators of their own, because stretches differ between batches, and compiled layers would be compiled again.
+
+
+@torch.library.custom_op("sfumato::attend_in_stretches", mutates_args=())
+def _attend(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, stretches: Tensor) -> Tensor:
+    out = queries.new_empty(queries.shape)
+    for places in _alike(stretches, queries.shape[2]):
+        probs = _probs(_take(queries, places), _take(keys, places), bias, places)
+        _put(out, probs @ _take(values, places), places)
+    return out
+
+
+@torch.library.custom_op("sfumato::attend_in_stretches_backward", mutates_args=())
+def _attend_backward(
+    gradient: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, stretches: Tensor
+) -> list[Tensor]:
+    gradients = [each.new_empty(each.shape) for each in (queries, keys, values)]
+    for places in _alike(stretches, queries.shape[2]):
+        of_out, *heads = (_take(each, places) for each in (gradient, queries, keys, values))
+        probs = _probs(heads[0], heads[1], bias, places)
+        of_probs = of_out @ heads[2].transpose(2, 3)
+        of_scores = torch._softmax_backward_data(of_probs, probs, -1, probs.dtype)
+        parts = of_scores @ heads[1], of_scores.transpose(2, 3) @ heads[0], probs.transpose(2, 3) @ of_out
+        for each, part in zip(gradients, parts, strict=True):
+            _put(each, part, places)
+    return gradients
+
+
+_attend.register_fake(lambda queries, *_: queries.new_empty(queries.shape))
+_attend_backward.register_fake(lambda _, *inputs: [each.new_empty(each.shape) for each in inputs[:3]])
+_attend.register_autograd(
+    lambda ctx, gradient: (*_attend_backward(gradient, *ctx.saved_tensors), None, None),
+    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+)
+
+
+def _alike(stretches_RQ: Tensor, num_heads: int) -> Iterator[list[slice]]:
+    """The positions of stretches of about one length in the flattened rows."""
+    starts_RQ = np.ones(stretches_RQ.shape, dtype=bool)
+    starts_RQ[:, 1:] = np.diff(stretches_RQ.numpy(), axis=1) != 0
+    edges = [*np.flatnonzero(starts_RQ).tolist(), starts_RQ.size]
+    found = sorted((slice(*each) for each in itertools.pairwise(edges)), key=lambda each: each.stop - each.start)
+    for _, alike in itertools.groupby(found, lambda each: (each.stop - each.start - 1) // _ROUND):
+        places = list(alike)
+        length = places[-1].stop - places[-1].start
+        at_once = max(1, _MAX_SCORES // (num_heads * length * length))
+        for first in range(0, len(places), at_once):
+            yield places[first : first + at_once]
+
+
+def _take(given_RQHE: Tensor, places: Sequence[slice]) -> Tensor:
+    """Those positions [N, H, L, E], padded with zeros."""
+    flat = given_RQHE.flatten(0, 1)
+    return pad_sequence([flat[place] for place in places], batch_first=True).transpose(1, 2)
+
+
+def _put(into_RQHE: Tensor, part_NHLE: Tensor, places: Sequence[slice]) -> None:
+    flat = into_RQHE.flatten(0, 1)
+    for place, part_LHE in zip(places, part_NHLE.transpose(1, 2), strict=True):
+        flat[place] = part_LHE[: place.stop - place.start]
+
+
+def _probs(queries_NHLE: Tensor, keys_NHLE: Tensor, bias_R1QQ: Tensor, places: Sequence[slice]) -> Tensor:
+    """Shares [N, H, L, L] with which queries read keys."""
+    length, size = queries_NHLE.shape[2], bias_R1QQ.shape[3]
+    bias_N1LL = bias_R1QQ.new_full((len(places), 1, length, length), -torch.inf)
+    # Padding reads something: the softmax of nothing is NaN.
+    bias_N1LL[..., 0] = 0.0
+    for place, bias_1LL in zip(places, bias_N1LL, strict=True):
+        (row, first), count = divmod(place.start, size), place.stop - place.start
+        bias_1LL[:, :count, :count] = bias_R1QQ[row, :, first : first + count, first : first + count]
+    return (queries_NHLE @ keys_NHLE.transpose(2, 3)).add_(bias_N1LL).softmax(-1)
 
 
 class PackedAttention:

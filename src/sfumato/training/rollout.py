@@ -25,16 +25,46 @@ import torch
 from torch import Tensor
 
 from sfumato.errors import ConfigError
-from sfumato.kernels.base import readable
+from sfumato.kernels.base import attend, readable
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
-from sfumato.models.model import AttentionSpec, SharedPrefix
+from sfumato.models.model import AttentionSpec, Heads
 from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
 from sfumato.sampling.logits import COLD, NEVER
 from sfumato.spec import GenerationSpec
 
 # Smallest probability that a float32 softmax distinguishes from 0.
 _LEAST = 1e-30
+
+
+@dataclass(frozen=True)
+class SharedPrefix:
+    """One text and several rows after it, packed as [1, A + B * W]; a row attends to the text and to all of itself.
+
+    Text shared by several canvas steps is computed once, and gradients pass through it.
+    """
+
+    num_prefix: int
+    """Positions A of the text; 0 for rows without text."""
+    num_rows: int
+    """Number B of rows, each of length W."""
+    prefix: AttentionSpec
+    """How the text attends to itself."""
+
+    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
+        """See `Attention`; R is 1. Windows are not supported."""
+        assert window is None
+        text = Heads(*(each[:, : self.num_prefix] for each in heads))
+        rows = Heads(*(torch.unflatten(each[0, self.num_prefix :], 0, (self.num_rows, -1)) for each in heads))
+        if not self.num_prefix:
+            return attend(*rows, None, False, scale).flatten(0, 1).unsqueeze(0)
+        keys, values = (
+            torch.cat((before.expand(self.num_rows, -1, -1, -1), each), dim=1)
+            for before, each in zip(text[1:], rows[1:], strict=True)
+        )
+        out_RQHE = attend(rows.queries_RQHE, keys, values, None, False, scale)
+        out_prefix = self.prefix.attend(layer, text, scale=scale)
+        return torch.cat((out_prefix, out_RQHE.flatten(0, 1).unsqueeze(0)), dim=1)
 
 
 @dataclass(frozen=True, kw_only=True)
