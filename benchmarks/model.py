@@ -15,12 +15,12 @@ from benchmarks.shapes import SHAPES, random_checkpoint
 from sfumato.api import DTYPES
 from sfumato.checkpoints.load import Checkpoint, load_checkpoint
 from sfumato.checkpoints.registry import find_model
-from sfumato.config import find_device
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request, Result
 from sfumato.machine import cpu_name
 from sfumato.models.decoder import fuse
+from sfumato.models.model import find_device
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.text.tokenizer import Tokenizer
 

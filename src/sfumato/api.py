@@ -19,7 +19,6 @@ import torch
 
 from sfumato.checkpoints.load import Checkpoint, describe, load_checkpoint, preparation_of, save_prepared
 from sfumato.checkpoints.registry import ASSETS, find_model, open_checkpoint
-from sfumato.config import find_device
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
@@ -31,6 +30,7 @@ from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestE
 from sfumato.gguf_file import GGUFFile
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.models.decoder import fuse
+from sfumato.models.model import find_device
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.logits import LearnedStop

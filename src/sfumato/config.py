@@ -1,4 +1,4 @@
-"""Reads JSON objects, and TOML recipes into frozen dataclasses; checks numbers and names of devices.
+"""Reads JSON objects, and TOML recipes into frozen dataclasses; checks numbers.
 
 Each table becomes one dataclass, which validates its own ranges. This module checks names and types, so a misspelt key
 is an error that suggests the nearest one, not a setting silently left at its default.
@@ -21,7 +21,6 @@ from typing import Any, TypeVar
 from sfumato.errors import CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 
 Config = TypeVar("Config")
-_DEVICES = ("auto", "cpu", "cuda")
 _KINDS = {
     bool: "true or false", int: "a whole number", float: "a number", str: "a string", tuple: "a list", dict: "a table",
 }  # fmt: skip
@@ -233,19 +232,3 @@ def _put(table: dict[str, Any], path: str, value: Any) -> None:
         if not isinstance(table, dict):
             raise ConfigError(f"override of {path}: {parent} is not a table")
     table[key] = value
-
-
-def find_device(wanted: str) -> str:
-    """The device for a name; "auto" is an accelerator if there is one.
-
-    Raises:
-        ConfigError: if the device is unknown or not available.
-    """
-    if wanted not in _DEVICES:
-        raise ConfigError(unknown("device", wanted, _DEVICES))
-    import torch
-
-    found = torch.cuda.is_available()
-    if wanted == "cuda" and not found:
-        raise ConfigError("device is 'cuda' but there is no accelerator; allowed here: auto, cpu")
-    return "cuda" if found and wanted != "cpu" else "cpu"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sfumato.api import load
 from sfumato.checkpoints.load import Checkpoint
-from sfumato.config import find_device, load_recipe
+from sfumato.config import load_recipe
 from sfumato.data.sources import held_out_source, make_source
 from sfumato.data.tasks import find_task
 from sfumato.diffusion.process import make_process
@@ -20,6 +20,7 @@ from sfumato.evaluation.samples import Sample, evaluate_samples, read_samples
 from sfumato.evaluation.tasks import evaluate_task
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
+from sfumato.models.model import find_device
 from sfumato.training.distributed import join_world
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run

@@ -16,11 +16,11 @@ from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Finished, Request
 from sfumato.kernels.gpu.backend import TritonBackend
-from sfumato.models.flex import checked_flex
 from sfumato.models.model import AttentionSpec, set_backend
 from sfumato.models.moe import MoEConfig
 from sfumato.models.quantization.products import grouped_product
 from sfumato.models.quantization.weights import QUANTIZATIONS, QuantizedWeight
+from sfumato.models.sparse import _flex
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 
@@ -145,4 +145,4 @@ def test_fp8_experts_on_gpu_match_cpu():
 @pytest.mark.gpu
 @pytest.mark.skipif(not HAS_GPU, reason="needs a GPU")
 def test_flex_attention_is_used():
-    assert checked_flex(torch.device("cuda", 0)) is not None
+    assert _flex(torch.device("cuda", 0)) is not None

@@ -14,9 +14,9 @@ from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from sfumato.kernels.base import TORCH, Backend, KVPool, readable
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
-from sfumato.models import model
-from sfumato.models.flex import BlockSparse, checked_flex
-from sfumato.models.model import AttentionSpec, BlockDiagonal, Heads, PackedAttention, select_masked_attention
+from sfumato.models import sparse
+from sfumato.models.model import AttentionSpec, Heads, PackedAttention
+from sfumato.models.sparse import BlockDiagonal, BlockSparse, _flex, select_masked_attention
 
 # R rows, Q queries, S key slots, H heads, G key-value heads, E head dimension
 
@@ -99,20 +99,31 @@ def test_flex_attention_is_verified_before_use(monkeypatch: pytest.MonkeyPatch, 
     for stand_in, message in ((by_mask, ""), (everything, "wrong results"), (broken, "RuntimeError: no kernel image")):
         monkeypatch.setattr(torch, "compile", lambda _, stand_in=stand_in: stand_in)
         caplog.clear()
-        found = checked_flex.__wrapped__(device)
+        found = _flex.__wrapped__(device)
         assert (found is stand_in) == (not message)
         assert message in caplog.text
         assert bool(caplog.text) == bool(message)
 
 
-def test_rows_are_cut_where_nothing_is_read_across():
-    """A text, one that reads only itself, two that meet in one position, and a last row that is not cut."""
+@pytest.mark.parametrize(
+    ("short", "starts"), [(1, [[0, 3, 4], [0]]), (4, [[0, 4], [0]]), (7, [[0, 4], [0]]), (8, [[0], [0]])]
+)
+def test_rows_are_cut_where_nothing_is_read_across(
+    short: int, starts: list[list[int]], monkeypatch: pytest.MonkeyPatch
+):
+    """A text, one that reads only itself, two that meet in one position, and a row whose ends meet."""
+    monkeypatch.setattr(sparse, "_SHORT", short)
     mask_R1QQ = torch.zeros(2, 1, 8, 8, dtype=torch.bool)
     for first, end in ((0, 3), (3, 4), (4, 7), (6, 8)):
         mask_R1QQ[0, 0, first:end, first:end] = True
     mask_R1QQ[1] = torch.eye(8, dtype=torch.bool)
     mask_R1QQ[1, 0, 0, 7] = True
-    assert BlockDiagonal.of(mask_R1QQ).stretches_RQ.tolist() == [[0, 0, 0, 1, 2, 2, 2, 2], [0] * 8]
+    assert [row.nonzero().flatten().tolist() for row in BlockDiagonal.of(mask_R1QQ).starts_RQ] == starts
+
+
+def test_short_rows_are_not_cut():
+    assert isinstance(select_masked_attention(random_mask(1, 128)), AttentionSpec)
+    assert isinstance(select_masked_attention(random_mask(1, 129)), BlockDiagonal)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
@@ -120,7 +131,8 @@ def test_rows_are_cut_where_nothing_is_read_across():
 def test_stretches_and_their_gradients_equal_masked_attention(
     num_groups: int, scale: float | None, max_scores: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(model, "_MAX_SCORES", max_scores)
+    monkeypatch.setattr(sparse, "_MAX_SCORES", max_scores)
+    monkeypatch.setattr(sparse, "_SHORT", 16)
     ends, mask_R1QQ = [[1, 34, 66, 75, 100], [64, 96, 98, 100]], random_mask(2, 100)
     inside = torch.stack([torch.bucketize(torch.arange(100), torch.tensor(each), right=True) for each in ends])
     mask_R1QQ &= (inside[:, :, None] == inside[:, None])[:, None]
@@ -135,8 +147,9 @@ def test_stretches_and_their_gradients_equal_masked_attention(
         assert (ours - expected).norm() < share * expected.norm()
 
 
-def test_compiled_layers_attend_in_stretches_of_any_number():
+def test_compiled_layers_attend_in_stretches_of_any_number(monkeypatch: pytest.MonkeyPatch):
     """One graph serves batches whose stretches differ."""
+    monkeypatch.setattr(sparse, "_SHORT", 1)
     graphs = []
 
     def backend(graph: torch.fx.GraphModule, _: list[Tensor]) -> Any:
@@ -147,7 +160,7 @@ def test_compiled_layers_attend_in_stretches_of_any_number():
         return attention.attend(0, Heads(*heads))
 
     compiled = torch.compile(attend, backend=backend, dynamic=False, fullgraph=True)
-    for cut in (3, 5):
+    for cut in (3, 8):
         mask_R1QQ = torch.ones(1, 1, 8, 8, dtype=torch.bool)
         mask_R1QQ[..., :cut, cut:] = mask_R1QQ[..., cut:, :cut] = False
         heads = [torch.randn(1, 8, 2, 4) for _ in range(3)]

@@ -22,7 +22,7 @@ from torch import Tensor
 from sfumato.diffusion.process import MaskProcess
 from sfumato.errors import CheckpointError, ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
-from sfumato.models.model import AttentionSpec, select_masked_attention
+from sfumato.models.model import AttentionSpec
 from sfumato.training.objective import TrainingBatch, losses
 from sfumato.training.optimizers import make_optimizers
 from sfumato.training.trainer import MAX_REFUSED_IN_A_ROW, TrainConfig, Trainer
@@ -98,7 +98,8 @@ def joined(batches: list[TrainingBatch]) -> TrainingBatch:
         for name in (field.name for field in dataclasses.fields(TrainingBatch))
         if name.endswith("_BT") and getattr(batches[0], name) is not None
     }
-    attention = select_masked_attention(torch.cat([batch.attention.bias_R1QQ == 0 for batch in batches]))
+    masks = [batch.attention.mask for batch in batches if batch.attention.mask is not None]
+    attention = AttentionSpec(mask=torch.cat(masks))
     return TrainingBatch(**columns, attention=attention, shift=batches[0].shift, self_conditioned=False)
 
 

@@ -18,7 +18,8 @@ from sfumato.diffusion.process import Process, sample_t
 from sfumato.engine.model import TextModel
 from sfumato.errors import ConfigError
 from sfumato.layout import PrefixLayout
-from sfumato.models.model import Model, select_masked_attention
+from sfumato.models.model import Model
+from sfumato.models.sparse import select_masked_attention
 from sfumato.spec import DEFAULT, GenerationSpec
 
 T_MIN = 1e-5

@@ -3,9 +3,9 @@ and values.
 
 A forward is given an `Attention`, which knows what each query may read and where its keys and values are; layers pass
 it their queries, keys and values. `AttentionSpec` lets the positions of a forward attend to each other under a mask
-(rollouts, the plain loop); `models.sparse` does the same for training and likelihoods, and skips what is masked.
+(rollouts, the plain loop); `models.sparse` does so in training and likelihoods, and skips what is masked.
 `PackedAttention` serves many texts without padding: their positions are packed in one row, and each attends to its own
-text in a pool of slots, where the prefix was written before. `SharedPrefix` replays steps with gradients.
+text in a pool of slots, where the prefix was written before.
 
 One rule covers every use of the pool. A forward writes the keys and values of its positions into their slots, and reads
 its text from there; the caller decides what counts as committed. A causal segment that then counts is a prefill or a
@@ -14,7 +14,7 @@ before anything is read, so a canvas can share a forward with its prompt.
 """
 
 # R rows, Q query positions, S key positions, N packed positions, H heads, G key-value heads, E head dimension, D model,
-# V vocabulary; A positions before B rows of W
+# V vocabulary
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ import abc
 import copy
 import dataclasses
 import importlib.util
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -31,19 +30,29 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pad_sequence
 
 from sfumato.config import check_number
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, unknown
 from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
 from sfumato.models.quantization.products import IntegerTable
 
-_ROUND = 32
-"""Stretches of a row are multiplied together if their lengths are equal when rounded up to a multiple of this."""
-_MAX_SCORES = 1 << 22
-"""Maximum scores at a time, unless one stretch has more."""
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def find_device(wanted: str) -> str:
+    """The device for a name; "auto" is an accelerator if there is one.
+
+    Raises:
+        ConfigError: if the device is unknown or not available.
+    """
+    if wanted not in DEVICES:
+        raise ConfigError(unknown("device", wanted, DEVICES))
+    found = torch.cuda.is_available()
+    if wanted == "cuda" and not found:
+        raise ConfigError("device is 'cuda' but there is no accelerator; allowed here: auto, cpu")
+    return "cuda" if found and wanted != "cpu" else "cpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,127 +278,6 @@ class AttentionSpec:
         if window is not None and window in self.windows:
             return self.windows[window].attend(layer, heads, scale=scale)
         return attend(*heads, self.mask, self.causal, scale)
-
-
-def select_masked_attention(mask_R1QQ: Tensor) -> Attention:
-    """The fastest attention under a mask that has gradients.
-
-    Args:
-        mask_R1QQ: bool, True where a query may attend to a key. Each attends to itself.
-    """
-    if not mask_R1QQ.is_cuda:
-        return BlockDiagonal.of(mask_R1QQ)
-    from sfumato.models.flex import BlockSparse, checked_flex
-
-    flex = checked_flex(mask_R1QQ.device)
-    return AttentionSpec(mask=mask_R1QQ) if flex is None else BlockSparse.of(mask_R1QQ, flex)
-
-
-@dataclass(frozen=True)
-class BlockDiagonal:
-    """Attention within stretches of a row that do not read each other."""
-
-    bias_R1QQ: Tensor
-    """bfloat16; 0 where a query may attend to a key, elsewhere minus infinity."""
-    stretches_RQ: Tensor
-    """int64; number of each position's stretch, ascending in a row."""
-
-    @classmethod
-    def of(cls, mask_R1QQ: Tensor) -> BlockDiagonal:
-        """Equivalent attention with a dense mask."""
-        reads_RQQ = mask_R1QQ[:, 0].view(torch.uint8)
-        first_RQ = reads_RQQ.argmax(2)
-        last_RQ = reads_RQQ.shape[2] - 1 - reads_RQQ.flip(2).argmax(2)
-        # A stretch starts where nothing from there on reads what is before, and nothing before reads from there on.
-        first_RQ = first_RQ.flip(1).cummin(1).values.flip(1)
-        last_RQ = last_RQ.cummax(1).values.roll(1, 1)
-        position_Q = torch.arange(reads_RQQ.shape[2])
-        starts_RQ = (first_RQ == position_Q) & (last_RQ < position_Q)
-        bias_R1QQ = torch.zeros(mask_R1QQ.shape, dtype=torch.bfloat16)
-        return cls(bias_R1QQ.masked_fill_(~mask_R1QQ, -torch.inf), starts_RQ.cumsum(1))
-
-    def attend(self, layer: int, heads: Heads, *, window: int | None = None, scale: float | None = None) -> Tensor:
-        """See `Attention`. Windows cut nothing off."""
-        queries, keys, values = (each.to(heads.values_RQGE.dtype) for each in heads)
-        if (group := queries.shape[2] // keys.shape[2]) > 1:
-            keys, values = (each.repeat_interleave(group, 2) for each in (keys, values))
-        scale = queries.shape[3] ** -0.5 if scale is None else scale
-        out: Tensor = _attend(queries * scale, keys, values, self.bias_R1QQ, self.stretches_RQ)
-        return out
-
-
-# Operators of their own, because stretches differ between batches, and compiled layers would be compiled again.
-
-
-@torch.library.custom_op("sfumato::attend_in_stretches", mutates_args=())
-def _attend(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, stretches: Tensor) -> Tensor:
-    out = queries.new_empty(queries.shape)
-    for places in _alike(stretches, queries.shape[2]):
-        probs = _probs(_take(queries, places), _take(keys, places), bias, places)
-        _put(out, probs @ _take(values, places), places)
-    return out
-
-
-@torch.library.custom_op("sfumato::attend_in_stretches_backward", mutates_args=())
-def _attend_backward(
-    gradient: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, stretches: Tensor
-) -> list[Tensor]:
-    gradients = [each.new_empty(each.shape) for each in (queries, keys, values)]
-    for places in _alike(stretches, queries.shape[2]):
-        of_out, *heads = (_take(each, places) for each in (gradient, queries, keys, values))
-        probs = _probs(heads[0], heads[1], bias, places)
-        of_probs = of_out @ heads[2].transpose(2, 3)
-        of_scores = torch._softmax_backward_data(of_probs, probs, -1, probs.dtype)
-        parts = of_scores @ heads[1], of_scores.transpose(2, 3) @ heads[0], probs.transpose(2, 3) @ of_out
-        for each, part in zip(gradients, parts, strict=True):
-            _put(each, part, places)
-    return gradients
-
-
-_attend.register_fake(lambda queries, *_: queries.new_empty(queries.shape))
-_attend_backward.register_fake(lambda _, *inputs: [each.new_empty(each.shape) for each in inputs[:3]])
-_attend.register_autograd(
-    lambda ctx, gradient: (*_attend_backward(gradient, *ctx.saved_tensors), None, None),
-    setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
-)
-
-
-def _alike(stretches_RQ: Tensor, num_heads: int) -> Iterator[list[slice]]:
-    """The positions of stretches of about one length in the flattened rows."""
-    starts_RQ = np.ones(stretches_RQ.shape, dtype=bool)
-    starts_RQ[:, 1:] = np.diff(stretches_RQ.numpy(), axis=1) != 0
-    edges = [*np.flatnonzero(starts_RQ).tolist(), starts_RQ.size]
-    found = sorted((slice(*each) for each in itertools.pairwise(edges)), key=lambda each: each.stop - each.start)
-    for _, alike in itertools.groupby(found, lambda each: (each.stop - each.start - 1) // _ROUND):
-        places = list(alike)
-        length = places[-1].stop - places[-1].start
-        at_once = max(1, _MAX_SCORES // (num_heads * length * length))
-        for first in range(0, len(places), at_once):
-            yield places[first : first + at_once]
-
-
-def _take(given_RQHE: Tensor, places: Sequence[slice]) -> Tensor:
-    """Those positions [N, H, L, E], padded with zeros."""
-    flat = given_RQHE.flatten(0, 1)
-    return pad_sequence([flat[place] for place in places], batch_first=True).transpose(1, 2)
-
-
-def _put(into_RQHE: Tensor, part_NHLE: Tensor, places: Sequence[slice]) -> None:
-    flat = into_RQHE.flatten(0, 1)
-    for place, part_LHE in zip(places, part_NHLE.transpose(1, 2), strict=True):
-        flat[place] = part_LHE[: place.stop - place.start]
-
-
-def _probs(queries_NHLE: Tensor, keys_NHLE: Tensor, bias_R1QQ: Tensor, places: Sequence[slice]) -> Tensor:
-    """Shares [N, H, L, L] with which queries read keys."""
-    length, size = queries_NHLE.shape[2], bias_R1QQ.shape[3]
-    bias_N1LL = bias_R1QQ.new_full((len(places), 1, length, length), -torch.inf)
-    # Padding reads something: the softmax of nothing is NaN.
-    bias_N1LL[..., 0] = 0.0
-    for place, bias_1LL in zip(places, bias_N1LL, strict=True):
-        (row, first), count = divmod(place.start, size), place.stop - place.start
-        bias_1LL[:, :count, :count] = bias_R1QQ[row, :, first : first + count, first : first + count]
-    return (queries_NHLE @ keys_NHLE.transpose(2, 3)).add_(bias_N1LL).softmax(-1)
 
 
 class PackedAttention:

@@ -13,7 +13,8 @@ from torch import Tensor
 from sfumato.data.packing import IGNORED, PackedBatch
 from sfumato.data.shards import Targets
 from sfumato.models.decoder import Decoder
-from sfumato.models.model import Attention, select_masked_attention
+from sfumato.models.model import Attention
+from sfumato.models.sparse import select_masked_attention
 
 
 @dataclass(frozen=True)

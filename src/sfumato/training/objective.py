@@ -26,7 +26,8 @@ from sfumato.diffusion.loss import nelbo_of_denoiser
 from sfumato.diffusion.process import Process, sample_t
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
-from sfumato.models.model import Attention, select_masked_attention
+from sfumato.models.model import Attention
+from sfumato.models.sparse import select_masked_attention
 from sfumato.training.distillation import DistillationTarget, canvas_target, clean_target, stored_target
 from sfumato.training.unroll import Unroll, draw_unroll
 

@@ -23,13 +23,14 @@ import torch
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from sfumato.config import check_range, find_device
+from sfumato.config import check_range
 from sfumato.data.packing import PackingConfig, Source, pack
 from sfumato.diffusion.process import Process
 from sfumato.errors import ConfigError, SfumatoError
 from sfumato.interrupts import Interrupted, Signals
 from sfumato.models.decoder import Decoder
 from sfumato.models.lora import merged
+from sfumato.models.model import find_device
 from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.training.distributed import World, local, recompute, shard, trained
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
