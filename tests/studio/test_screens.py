@@ -398,6 +398,26 @@ def test_terminal_edits_files_and_names_the_answering_model(page: Page):
     expect(log).to_contain_text("apples milk")
 
 
+def test_desktop_is_usable_before_the_list_of_models(page: Page):
+    waiting: list[Route] = []
+    page.route("**/v1/models", lambda route: waiting.append(route))
+    page.goto("/desktop")
+    page.get_by_role("button", name="Terminal", exact=True).click()
+    command = window(page, "Terminal").get_by_label("Command")
+    command.fill("12+5=")
+    command.press("Enter")
+    page.get_by_role("button", name="Files", exact=True).click()
+    said = window(page, "Files").get_by_label("Say what to change in Files")
+    said.fill("sort by name")
+    said.press("Enter")
+    expect(window(page, "Files").get_by_role("button", name="Stop")).to_be_visible()
+    for route in waiting:
+        route.continue_()
+    expect(window(page, "Terminal").get_by_role("log")).to_contain_text(f"tiny answers: {12 + 5}")
+    # They are sorted already.
+    expect(page.locator(".saying")).to_contain_text("The model changed nothing")
+
+
 def test_settings_change_the_studio(page: Page):
     page.goto("/desktop")
     page.get_by_role("button", name="Settings", exact=True).click()

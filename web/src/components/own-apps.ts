@@ -7,6 +7,7 @@ import { revisionPrompt } from "../core/encyclopedia";
 import { adopt, fileTree, pathsOf, unnamed } from "../core/file-tree";
 import { LOOKS, looks, remember, remembered, setLooks, type Looks } from "../core/preferences";
 import { knowing, prose, writers } from "../core/prose";
+import { once } from "../core/once";
 import type { Message, ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import {
@@ -83,15 +84,21 @@ export class OwnApps implements ReactiveController {
     for (const each of this.stopping.values()) each.abort();
   }
 
-  async begin(): Promise<void> {
+  /** Asks for the models, which what is written waits for. */
+  readonly begin = once(async () => {
     this.cards = await api.models();
     this.host.requestUpdate();
-  }
+  });
 
   /** The model that writes screens. */
   get author(): ModelCard | undefined {
     const able = authors(this.cards ?? []);
     return able.find(({ id }) => id === this.choices.author) ?? able[0];
+  }
+
+  /** Whether a model writes screens, as far as is known. */
+  get canMake(): boolean {
+    return this.cards === null || this.author !== undefined;
   }
 
   get steps(): number | undefined {
@@ -211,14 +218,15 @@ export class OwnApps implements ReactiveController {
   /** Writes a file, or writes it anew, as a sentence says. */
   async write(path: string, wish: string): Promise<void> {
     const text = findFile(this.system, path)?.text ?? "";
-    const card = this.answererOf(wish);
-    if (card === undefined) {
-      say(this.refusal());
-      return;
-    }
-    const isKnown = card.sfumato.kinds.length > 0;
-    const prompt = isKnown || text.trim() === "" ? wish : revisionPrompt(text, wish);
     try {
+      await this.begin();
+      const card = this.answererOf(wish);
+      if (card === undefined) {
+        say(this.refusal());
+        return;
+      }
+      const isKnown = card.sfumato.kinds.length > 0;
+      const prompt = isKnown || text.trim() === "" ? wish : revisionPrompt(text, wish);
       const made = await this.answer(path, card, prompt, []);
       const next = isKnown && text.trim() !== "" ? `${text.trimEnd()}\n${made}\n` : `${made}\n`;
       this.change(withFile(this.system, path, next));
@@ -255,6 +263,7 @@ export class OwnApps implements ReactiveController {
 
   /** Has a model answer what is no command. */
   private async reply(line: string): Promise<void> {
+    await this.begin();
     const card = this.answererOf(line);
     if (card === undefined) {
       this.setTurns(withTurn(this.turns, { line, said: this.refusal(), by: "" }));

@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { undoKey } from "../core/keys";
 import { Kept, tidyTopic } from "../core/kept";
 import { sentenceOf } from "../core/files";
+import { once } from "../core/once";
 import { announce, isStop, say } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { focusPlace } from "./focus";
@@ -77,7 +78,7 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
   protected abstract readonly wording: Wording;
   protected abstract readonly kept: Kept<T>;
   protected abstract readonly writing: Writing;
-  private ready: Promise<void> | null = null;
+  private readonly begin = once(() => this.writing.begin());
 
   /** Shows the page of a topic: as it was kept, or a new one. `isHere` tells whether it is still the topic. */
   protected abstract openTopic(topic: string, isHere: () => boolean): Promise<void>;
@@ -122,10 +123,9 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
     const isHere = () => topic === tidyTopic(this.place);
     this.problem = "";
     try {
-      await (this.ready ??= this.writing.begin());
+      await this.begin();
       if (topic !== "" && isHere()) await this.openTopic(topic, isHere);
     } catch (error) {
-      this.ready = null;
       if (isHere()) this.problem = isStop(error) ? "Stopped before anything was written." : sentenceOf(error);
     }
   }

@@ -235,13 +235,14 @@ export class DesktopPage extends LitElement implements Host {
       this.go(win, by);
       return;
     }
-    const { author, steps } = this.own;
-    if (author === undefined) return;
     const stop = new AbortController();
     this.stopping.set(id, stop);
     const page = current(win.pages) ?? null;
     this.desktop = changed(this.desktop, id, { isWriting: true, error: "" });
     try {
+      await this.own.begin();
+      const { author, steps } = this.own;
+      if (author === undefined) throw new NotUnderstood("No model on this server writes apps.");
       const made = await write(api, author.id, sentence, {
         page,
         steps,
@@ -285,7 +286,7 @@ export class DesktopPage extends LitElement implements Host {
   }
 
   override render() {
-    const canMake = this.own.author !== undefined;
+    const { canMake } = this.own;
     const icon = (app: App, isAble: boolean) =>
       html`<button
         class=${app.own === undefined ? "" : "own"}
@@ -301,7 +302,7 @@ export class DesktopPage extends LitElement implements Host {
         changes it when you say how.
       </p>
       ${
-        this.own.cards === null || canMake
+        canMake
           ? nothing
           : html`<p class="muted">
               No model on this server writes apps; start it with one that does: <code>sfumato serve ui</code>
@@ -380,7 +381,7 @@ export class DesktopPage extends LitElement implements Host {
   /** Where a sentence says what to change in a window. */
   private command(win: Win) {
     const isFile = win.app.own === "file";
-    if (!isFile && this.own.author === undefined) return nothing;
+    if (!isFile && !this.own.canMake) return nothing;
     const isWriting = win.isWriting || this.own.isWriting(win.app);
     const stop = () => {
       this.stopping.get(win.id)?.abort();

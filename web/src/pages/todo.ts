@@ -5,6 +5,7 @@ import { controls } from "../components/base";
 import "../components/talk";
 import { api } from "../core/api";
 import { isFieldKey, undoKey, undoWords } from "../core/keys";
+import { once } from "../core/once";
 import { keyOf, remember, remembered } from "../core/preferences";
 import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
@@ -56,7 +57,10 @@ function examplesOf(step: Step | undefined): readonly string[] {
 export class TodoPage extends LitElement {
   @property() place = "";
   @state() private cards: readonly ModelCard[] | null = null;
-  private ready: Promise<void> | null = null;
+  private readonly begin = once(async () => {
+    this.cards = authors(await api.models());
+    this.model = this.cards[0]?.id ?? "";
+  });
   @state() private model = "";
   @state() private steps = readSteps(remembered<unknown>(STORED, null));
   @state() private draft: Component | null = null;
@@ -143,20 +147,6 @@ export class TodoPage extends LitElement {
     removeEventListener("keydown", this.onKey);
     removeEventListener("storage", this.onStorage);
     this.stopping.abort();
-  }
-
-  /** Asks for the models, once; again only after that failed. */
-  private begin(): Promise<void> {
-    return (this.ready ??= api.models().then(
-      (cards) => {
-        this.cards = authors(cards);
-        this.model = this.cards[0]?.id ?? "";
-      },
-      (error: unknown) => {
-        this.ready = null;
-        throw error;
-      },
-    ));
   }
 
   /** Browsers tell of what other tabs keep. */

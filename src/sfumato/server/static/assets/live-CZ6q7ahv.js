@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-BPG898Ke.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./directive-helpers-Bw08JM_x.js";/**
+import{E as n,A as s}from"./index-B_kjpQqn.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./directive-helpers-BZpATPgY.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
