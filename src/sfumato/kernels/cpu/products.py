@@ -178,7 +178,9 @@ class Matrix(nn.Module):
     def _multiply(self, x_MI: Tensor, out: Tensor, digits: int, num_parts: int, *more: Tensor | int) -> Any:
         """Run the loop; without digits it computes sums."""
         num_outputs, num_inputs = self.shape[-2:]
-        least_tiled = _MIN_TILED if _has_tiles() and not self._bits else sys.maxsize
+        # In groups, unpacking and scaling pay off later.
+        is_tiled = _has_tiles() and (not self._bits or (self._bits == 4 and self._depth == STEP * self.num_groups))
+        least_tiled = _MIN_TILED * (2 if self._bits else 1) if is_tiled else sys.maxsize
         panel_bytes = math.prod(self.panels.shape[2:])
         sizes = (len(x_MI), num_inputs, self._depth, self._num_panels, num_outputs, digits == 0, max(1, digits))
         tensors = (x_MI, self.panels, self._start, self.flipped_start, out)

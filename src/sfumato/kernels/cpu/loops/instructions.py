@@ -111,6 +111,58 @@ def _dots(num_rows: int) -> Any:
     return product_of(generate)
 
 
+def _halved(builder: Any, levels: Any) -> Sequence[Any]:
+    """Emit two registers of levels from one of 4 bits: those of the lower and of the upper outputs."""
+    low = ir.Constant(_LANES, [0x0F0F0F0F] * _NUM_LANES)
+    upper = builder.lshr(levels, ir.Constant(_LANES, [4] * _NUM_LANES))
+    return [builder.and_(half, low) for half in (levels, upper)]
+
+
+def _pairs_at(builder: Any, *terms: Any) -> Any:
+    """Emit registers of scales and minimums, which take half as much memory as sums, for both sides."""
+
+    def load(first: int, side: int) -> Any:
+        place = pointer(builder, _HALVES, *terms, _WORD(first + side // 2))
+        return builder.fpext(builder.load(place, align=REGISTER // 2), _FLOATS)
+
+    return [[load(first, side) for first in (0, LINE)] for side in _SIDES]
+
+
+def _add_row(builder: Any, sums: Sequence[Any], pairs: Any, totals: Sequence[Any], *terms: Any) -> None:
+    """Emit the addition of a row's sums over a group to its totals in memory; its two factors are at an address."""
+    scale, scaled_sum = (_everywhere(builder, _FLOATS, *terms, _WORD(place)) for place in (0, 4))
+    for sum_, pair, total in zip(sums, pairs, totals, strict=True):
+        whole = builder.fmul(builder.sitofp(sum_, _FLOATS), scale)
+        for given in zip((whole, scaled_sum), pair, strict=True):
+            more = call(builder, f"llvm.fma.v{_NUM_LANES}f32", _FLOATS, *given, builder.load(total, align=4))
+            builder.store(more, total, align=4)
+
+
+def halve_line(builder: Any, to: Any, distance: int, *terms: Any) -> None:
+    """Emit the levels of a line of 4 bits, those of the upper outputs a distance behind the others. AVX-512 only."""
+    levels = builder.load(pointer(builder, _LANES, *terms), align=REGISTER)
+    for half, offset in zip(_halved(builder, levels), (0, distance), strict=True):
+        builder.store(half, pointer(builder, _LANES, to, _WORD(offset)), align=REGISTER)
+
+
+def clear_rows(builder: Any, num_rows: Any, out: Any, stride: Any) -> None:
+    """Emit zeros as the totals of some rows. AVX-512 only."""
+    with cgutils.for_range(builder, num_rows) as row:
+        for side in _SIDES:
+            place = pointer(builder, _FLOATS, out, builder.mul(row.index, stride), _WORD(side))
+            builder.store(ir.Constant(_FLOATS, [0.0] * _NUM_LANES), place, align=4)
+
+
+def add_rows(builder: Any, num_rows: Any, sums: Any, pairs: Any, factors: Any, stride: Any, *totals: Any) -> None:
+    """Emit `_add_row` for some rows of sums, given addresses and strides. AVX-512 only."""
+    loaded, (out, out_stride) = _pairs_at(builder, pairs), totals
+    with cgutils.for_range(builder, num_rows) as row:
+        at_sums, at_out = builder.mul(row.index, _WORD(2 * LINE)), builder.mul(row.index, out_stride)
+        found = [builder.load(pointer(builder, _LANES, sums, at_sums, _WORD(side)), align=REGISTER) for side in _SIDES]
+        into = [pointer(builder, _FLOATS, out, at_out, _WORD(side)) for side in _SIDES]
+        _add_row(builder, found, loaded, into, factors, builder.mul(row.index, stride))
+
+
 def _grouped_dots(num_rows: int, bits: int) -> Any:
     """Emit the same for a panel in groups, with float results. Instead of start values it reads factors: for each group
     of a row, the scale of its inputs, and that times their sum."""
@@ -130,10 +182,6 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
             [cgutils.alloca_once(builder, kind) for _ in range(2 * num_rows)]  # type: ignore[no-untyped-call]
             for kind in (_LANES, _FLOATS)
         )
-        low = ir.Constant(_LANES, [0x0F0F0F0F] * _NUM_LANES)
-
-        def fused(a: Any, b: Any, total: Any) -> None:
-            builder.store(call(builder, f"llvm.fma.v{_NUM_LANES}f32", _FLOATS, a, b, builder.load(total)), total)
 
         def add_bytes(levels: Sequence[Any], of_row: Sequence[Any], *terms: Any) -> None:
             fours = builder.bitcast(_everywhere(builder, _LANES, *terms), _BYTES)
@@ -159,8 +207,7 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
                 levels.append(builder.load(place, align=REGISTER))
                 fetch(builder, block, distance, lines, _WORD(line))
             if bits == 4:
-                upper = builder.lshr(levels[0], ir.Constant(_LANES, [4] * _NUM_LANES))
-                levels = [builder.and_(half, low) for half in (levels[0], upper)]
+                levels = [*_halved(builder, levels[0])]
             columns = [] if in_bytes else [_unpack(builder, half, signed=False) for half in levels]
             for row in range(num_rows):
                 sides = slice(2 * row, 2 * row + 2)
@@ -193,24 +240,13 @@ def _grouped_dots(num_rows: int, bits: int) -> Any:
                 take(block, inputs, builder.add(whole_steps, step.index))
                 if in_bytes:
                     fold()
-
-            def load_halves(first: int, side: int) -> Any:
-                """Load a register of scales or minimums, which take half as much memory as sums."""
-                at_column = builder.add(builder.sdiv(column, _WORD(2)), _WORD(first + side // 2))
-                place = pointer(builder, _HALVES, block, levels_bytes, at_column)
-                return builder.fpext(builder.load(place, align=REGISTER // 2), _FLOATS)
-
-            scales, minimums = ([load_halves(first, side) for side in _SIDES] for first in (0, LINE))
+            pairs = _pairs_at(builder, block, levels_bytes, builder.sdiv(column, _WORD(2)))
             for line in (0, LINE):
                 fetch(builder, block, distance, levels_bytes, _WORD(line))
             for row in range(num_rows):
+                sides = slice(2 * row, 2 * row + 2)
                 terms = (factors, builder.mul(factors_stride, _WORD(row)), builder.mul(loop.index, _WORD(8)))
-                scale, scaled_sum = (_everywhere(builder, _FLOATS, *terms, _WORD(place)) for place in (0, 4))
-                for side in (0, 1):
-                    sum_, total = sums[2 * row + side], totals[2 * row + side]
-                    whole = builder.sitofp(builder.load(sum_), _FLOATS)
-                    fused(builder.fmul(whole, scale), scales[side], total)
-                    fused(scaled_sum, minimums[side], total)
+                _add_row(builder, [builder.load(sum_) for sum_ in sums[sides]], pairs, totals[sides], *terms)
         for number, total in enumerate(totals):
             at_row = builder.mul(out_stride, _WORD(number // 2))
             place = pointer(builder, _FLOATS, out, column, at_row, _WORD(_SIDES[number % 2]))

@@ -30,7 +30,13 @@ from sfumato.kernels.cpu.loops.instructions import (
     multiply_groups,
 )
 from sfumato.kernels.cpu.loops.sizes import FLIP, PANEL
-from sfumato.kernels.cpu.loops.tiles import fill_shapes, leave_tiles, multiply_by_tiles
+from sfumato.kernels.cpu.loops.tiles import (
+    GROUP_BYTES,
+    fill_shapes,
+    leave_tiles,
+    multiply_by_tiles,
+    multiply_groups_by_tiles,
+)
 
 
 @njit(error_model="numpy")
@@ -126,6 +132,9 @@ def multiply(job: Any) -> None:
     shapes_2B = np.empty((2, LINE), np.uint8)
     product_MP = np.empty((most_rows, PANEL), Z)
     factors_MG2 = np.empty((most_rows if bits else 0, num_groups, 2), F)
+    # Whole lines.
+    kept = np.empty(GROUP_BYTES + LINE if bits == 4 else 0, np.uint8)
+    memory = (place_of(kept) + LINE - 1) // LINE * LINE
     stride = 4 * num_panels * PANEL
     if sums:
         out += claim_seat(job) * num_rows * stride
@@ -174,7 +183,9 @@ def multiply(job: Any) -> None:
                 if bits:
                     first_sum, sum_stride = place_of(factors_MG2), 8 * num_groups
                 product = (x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
-                if bits:
+                if bits and by_tiles:
+                    multiply_groups_by_tiles(rows, product, place_of(shapes_2B), memory)
+                elif bits:
                     multiply_groups(rows, product, bits)
                 elif by_tiles:
                     multiply_by_tiles(rows, product, place_of(shapes_2B))
