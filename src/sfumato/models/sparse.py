@@ -39,10 +39,10 @@ def select_masked_attention(mask_R1QQ: Tensor) -> Attention:
     Args:
         mask_R1QQ: bool, True where a query may attend to a key. Each attends to itself.
     """
-    if not mask_R1QQ.is_cuda and mask_R1QQ.shape[2] > _SHORT:
-        return BlockDiagonal.of(mask_R1QQ)
-    flex = _flex(mask_R1QQ.device) if mask_R1QQ.is_cuda else None
-    return AttentionSpec(mask=mask_R1QQ) if flex is None else BlockSparse.of(mask_R1QQ, flex)
+    if mask_R1QQ.is_cuda:
+        flex = _flex(mask_R1QQ.device)
+        return AttentionSpec(mask=mask_R1QQ) if flex is None else BlockSparse.of(mask_R1QQ, flex)
+    return BlockDiagonal.of(mask_R1QQ) if mask_R1QQ.shape[2] > _SHORT else AttentionSpec(mask=mask_R1QQ)
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class BlockDiagonal:
         last_RQ = last_RQ.cummax(1).values.roll(1, 1)
         starts_RQ = (first_RQ == torch.arange(size)) & (last_RQ < torch.arange(size))
         starts_RQ[:, 0], first = True, 0
-        for place in _stretches(starts_RQ):
-            if place.start % size == 0 or place.stop - first > _SHORT:
-                first = place.start
+        for span in _stretches(starts_RQ):
+            if span.start % size == 0 or span.stop - first > _SHORT:
+                first = span.start
             else:
-                starts_RQ.view(-1)[place.start] = False
+                starts_RQ.view(-1)[span.start] = False
         bias_R1QQ = torch.zeros(mask_R1QQ.shape, dtype=torch.bfloat16)
         return cls(bias_R1QQ.masked_fill_(~mask_R1QQ, -torch.inf), starts_RQ)
 
@@ -88,9 +88,9 @@ class BlockDiagonal:
 @torch.library.custom_op("sfumato::attend_in_stretches", mutates_args=())
 def _attend(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, starts: Tensor) -> Tensor:
     out = queries.new_empty(queries.shape)
-    for places in _alike(starts, queries.shape[2]):
-        probs = _probs(_take(queries, places), _take(keys, places), bias, places)
-        _put(out, probs @ _take(values, places), places)
+    for spans in _alike(starts, queries.shape[2]):
+        probs = _probs(_take(queries, spans), _take(keys, spans), bias, spans)
+        _put(out, probs @ _take(values, spans), spans)
     return out
 
 
@@ -99,14 +99,14 @@ def _attend_backward(
     gradient: Tensor, queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor, starts: Tensor
 ) -> list[Tensor]:
     gradients = [each.new_empty(each.shape) for each in (queries, keys, values)]
-    for places in _alike(starts, queries.shape[2]):
-        of_out, *heads = (_take(each, places) for each in (gradient, queries, keys, values))
-        probs = _probs(heads[0], heads[1], bias, places)
+    for spans in _alike(starts, queries.shape[2]):
+        of_out, *heads = (_take(each, spans) for each in (gradient, queries, keys, values))
+        probs = _probs(heads[0], heads[1], bias, spans)
         of_probs = of_out @ heads[2].transpose(2, 3)
         of_scores = torch._softmax_backward_data(of_probs, probs, -1, probs.dtype)
         parts = of_scores @ heads[1], of_scores.transpose(2, 3) @ heads[0], probs.transpose(2, 3) @ of_out
         for each, part in zip(gradients, parts, strict=True):
-            _put(each, part, places)
+            _put(each, part, spans)
     return gradients
 
 
@@ -119,42 +119,42 @@ _attend.register_autograd(
 
 
 def _stretches(starts_RQ: Tensor) -> list[slice]:
-    """Their positions in the flattened rows."""
+    """Spans of the stretches in the flattened rows."""
     edges = [*starts_RQ.flatten().nonzero().flatten().tolist(), starts_RQ.numel()]
     return [slice(*each) for each in itertools.pairwise(edges)]
 
 
 def _alike(starts_RQ: Tensor, num_heads: int) -> Iterator[list[slice]]:
-    """The same, those of about one length together."""
+    """The same spans in groups of about equal length."""
     found = sorted(_stretches(starts_RQ), key=lambda each: each.stop - each.start)
     for _, alike in itertools.groupby(found, lambda each: (each.stop - each.start - 1) // _ROUND):
-        places = list(alike)
-        length = places[-1].stop - places[-1].start
+        spans = list(alike)
+        length = spans[-1].stop - spans[-1].start
         at_once = max(1, _MAX_SCORES // (num_heads * length * length))
-        for first in range(0, len(places), at_once):
-            yield places[first : first + at_once]
+        for first in range(0, len(spans), at_once):
+            yield spans[first : first + at_once]
 
 
-def _take(given_RQHE: Tensor, places: Sequence[slice]) -> Tensor:
-    """Those positions [N, H, L, E], padded with zeros."""
+def _take(given_RQHE: Tensor, spans: Sequence[slice]) -> Tensor:
+    """The positions of some spans [N, H, L, E], padded with zeros."""
     flat = given_RQHE.flatten(0, 1)
-    return pad_sequence([flat[place] for place in places], batch_first=True).transpose(1, 2)
+    return pad_sequence([flat[span] for span in spans], batch_first=True).transpose(1, 2)
 
 
-def _put(into_RQHE: Tensor, part_NHLE: Tensor, places: Sequence[slice]) -> None:
+def _put(into_RQHE: Tensor, part_NHLE: Tensor, spans: Sequence[slice]) -> None:
     flat = into_RQHE.flatten(0, 1)
-    for place, part_LHE in zip(places, part_NHLE.transpose(1, 2), strict=True):
-        flat[place] = part_LHE[: place.stop - place.start]
+    for span, part_LHE in zip(spans, part_NHLE.transpose(1, 2), strict=True):
+        flat[span] = part_LHE[: span.stop - span.start]
 
 
-def _probs(queries_NHLE: Tensor, keys_NHLE: Tensor, bias_R1QQ: Tensor, places: Sequence[slice]) -> Tensor:
+def _probs(queries_NHLE: Tensor, keys_NHLE: Tensor, bias_R1QQ: Tensor, spans: Sequence[slice]) -> Tensor:
     """Shares [N, H, L, L] with which queries read keys."""
     length, size = queries_NHLE.shape[2], bias_R1QQ.shape[3]
-    bias_N1LL = bias_R1QQ.new_full((len(places), 1, length, length), -torch.inf)
+    bias_N1LL = bias_R1QQ.new_full((len(spans), 1, length, length), -torch.inf)
     # Padding reads something: the softmax of nothing is NaN.
     bias_N1LL[..., 0] = 0.0
-    for place, bias_1LL in zip(places, bias_N1LL, strict=True):
-        (row, first), count = divmod(place.start, size), place.stop - place.start
+    for span, bias_1LL in zip(spans, bias_N1LL, strict=True):
+        (row, first), count = divmod(span.start, size), span.stop - span.start
         bias_1LL[:, :count, :count] = bias_R1QQ[row, :, first : first + count, first : first + count]
     return (queries_NHLE @ keys_NHLE.transpose(2, 3)).add_(bias_N1LL).softmax(-1)
 

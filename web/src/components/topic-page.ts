@@ -5,7 +5,6 @@ import { repeat } from "lit/directives/repeat.js";
 import { undoKey } from "../core/keys";
 import { Kept, tidyTopic } from "../core/kept";
 import { sentenceOf } from "../core/files";
-import { once } from "../core/once";
 import { announce, isStop, say } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { focusPlace } from "./focus";
@@ -78,7 +77,6 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
   protected abstract readonly wording: Wording;
   protected abstract readonly kept: Kept<T>;
   protected abstract readonly writing: Writing;
-  private readonly begin = once(() => this.writing.begin());
 
   /** Shows the page of a topic: as it was kept, or a new one. `isHere` tells whether it is still the topic. */
   protected abstract openTopic(topic: string, isHere: () => boolean): Promise<void>;
@@ -123,7 +121,7 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
     const isHere = () => topic === tidyTopic(this.place);
     this.problem = "";
     try {
-      await this.begin();
+      await this.writing.begin();
       if (topic !== "" && isHere()) await this.openTopic(topic, isHere);
     } catch (error) {
       if (isHere()) this.problem = isStop(error) ? "Stopped before anything was written." : sentenceOf(error);

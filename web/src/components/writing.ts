@@ -2,6 +2,7 @@
 import { html, nothing, type ReactiveController, type ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import type { CanvasView } from "../core/canvas";
+import { once } from "../core/once";
 import {
   chosenOutline,
   outliners,
@@ -53,10 +54,11 @@ export class Writing implements ReactiveController {
     this.stop();
   }
 
-  async begin(): Promise<void> {
+  /** Asks for the models. */
+  readonly begin = once(async () => {
     this.cards = await api.models();
     this.host.requestUpdate();
-  }
+  });
 
   get writer(): ModelCard | undefined {
     const able = writers(this.cards ?? []);

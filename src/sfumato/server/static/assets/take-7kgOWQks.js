@@ -1,4 +1,4 @@
-import{i as m,e as b,o as p,g as v,A as f,d as o,y as $,r as x,u as P,t as S}from"./index-B_kjpQqn.js";import{C as O}from"./canvas-iMmFEgac.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-B2s-5uP9.js";const q=m`
+import{i as m,e as b,o as p,g as v,A as f,d as o,y as $,r as x,u as P,t as S}from"./index-DndOhkh0.js";import{C as O}from"./canvas-CDy-MOXa.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-BH2GzPKz.js";const q=m`
   :host,
   .page,
   form {

@@ -1,4 +1,4 @@
-import{k as d}from"./index-B_kjpQqn.js";/**
+import{k as d}from"./index-DndOhkh0.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{E as p,e as f,i as v,o as a,r as m,g as y,A as c,d as u,y as b}from"./index-B_kjpQqn.js";import{e as g,i as x,t as w}from"./offsets-EgNy2a1f.js";import{o as $}from"./style-map-JX7Gl_eH.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
+import{E as p,e as f,i as v,o as a,r as m,g as y,A as c,d as u,y as b}from"./index-DndOhkh0.js";import{e as g,i as x,t as w}from"./offsets-EgNy2a1f.js";import{o as $}from"./style-map-C9NygBNr.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
  * @license
  * Copyright 2018 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
