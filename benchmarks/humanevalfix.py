@@ -3,31 +3,39 @@
 Each function has one bug written by a person. Edits are tried in the order of the model's scores on half of the
 asserts; a repair that passes is scored on the other half, which the search never sees.
 
-    python benchmarks/humanevalfix.py humanevalpack.jsonl --model runs/mend/checkpoint
+    python -m benchmarks.humanevalfix humanevalpack.jsonl --model runs/mend/checkpoint
+    python -m benchmarks.humanevalfix humanevalpack.jsonl --by twin --model runs/mend-twin/checkpoint
 
-The items are the Python part of HumanEvalPack (MIT), a file of the public repository bigcode-project/octopack.
+Others order the edits with `--by`, or write the function anew: see `benchmarks/repair_rankers.py`. The items are the
+Python part of HumanEvalPack (MIT), a file of the public repository bigcode-project/octopack.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import json
 import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
+from benchmarks.repair_rankers import Masked, Mutation, Ranker, Rewriter, Rewriting, Ruff, Surprisal, Twin
+from sfumato.evaluation.statistics import bootstrap
 from sfumato.mend.mender import load_mender
-from sfumato.mend.proposals import Gap, Proposal
+from sfumato.mend.parsing import parse
+from sfumato.mend.proposals import Proposer
 from sfumato.mend.sandbox import Limits, run_limited
 from sfumato.mend.search import Region, Search, SearchConfig, Target
-from sfumato.text.lexemes import FAMILIES, FIXED, kind_of, lex
-from sfumato.text.patches import Patch
+from sfumato.text.lexemes import lex
 
+SMOL = "smollm2-135m-instruct"
 WITHIN = (1, 3, 5, 10, 20, 50)
 
 
@@ -49,38 +57,6 @@ def split_asserts(test: str) -> tuple[str, str]:
     return ast.unparse(_Dropping(0).visit(ast.parse(test))), ast.unparse(_Dropping(1).visit(ast.parse(test)))
 
 
-class Mutations:
-    """Proposals without gaps."""
-
-    def __init__(self, proposals: list[Proposal]) -> None:
-        self.proposals = proposals
-
-    def fill(self, gap: Gap) -> list[Proposal]:
-        raise AssertionError("no mutation is a gap")
-
-
-class RandomProposer:
-    """Every mutation of one lexeme, in random order, or with operators and constants first."""
-
-    def __init__(self, seed: int, *, operators_first: bool = False) -> None:
-        self._rng = random.Random(seed)
-        self._operators_first = operators_first
-
-    def read(self, lexemes: Sequence[str]) -> Mutations:
-        scope = [text for text in dict.fromkeys(lexemes) if kind_of(text) in ("name", "number", "string")]
-        common = [text for text in FIXED if kind_of(text) in ("name", "number")]
-        found = []
-        for index, text in enumerate(lexemes):
-            kind = kind_of(text)
-            others = {other for family in FAMILIES if text in family for other in family} - {text}
-            if kind in ("name", "number", "string"):
-                others |= {other for other in (*scope, *common) if kind_of(other) == kind and other != text}
-            for other in sorted(others):
-                bonus = 1.0 if self._operators_first and kind in ("fixed", "number") else 0.0
-                found.append(Proposal(-1.0 - self._rng.random() + bonus, Patch(index, index + 1, (other,))))
-        return Mutations(sorted(found, key=lambda proposal: -proposal.score))
-
-
 def items(path: Path) -> Iterable[dict[str, str]]:
     for line in path.read_text(encoding="utf-8").splitlines():
         item = json.loads(line)
@@ -91,7 +67,7 @@ def items(path: Path) -> Iterable[dict[str, str]]:
         header = "\n".join(code[:start])
         yield {
             "id": item["task_id"],
-            "kind": item["bug_type"],
+            "bug_type": item["bug_type"],
             "header": header,
             "buggy": f"{header}\n{head}\n{item['buggy_solution']}",
             "right": f"{header}\n{head}\n{item['canonical_solution']}",
@@ -106,59 +82,112 @@ def passes(item: dict[str, str], source: str, half: str, folder: Path) -> bool:
     return run_limited(command, folder, folder, Limits(seconds=4.0, memory_bytes=2 << 30)).passed
 
 
+RANKERS: dict[str, Callable[[Namespace], Proposer | Ranker | Rewriter]] = {
+    "mend": lambda options: load_mender(options.model or "mend").proposer,
+    "twin": lambda options: Twin(options.model),
+    "twin-rescored": lambda options: Twin(options.model, rescored=True),
+    "masked": lambda options: Masked(options.model),
+    "surprisal": lambda options: Surprisal(options.model or SMOL),
+    "rewriting": lambda options: Rewriting(options.model or SMOL, options.runs),
+    "ruff": lambda options: Ruff(),
+    "random": lambda options: Mutation(options.seed),
+    "operators-first": lambda options: Mutation(options.seed, operators_first=True),
+}
+
+
+def search(
+    item: dict[str, str], ranker: Proposer | Ranker | Rewriter, options: Namespace, folder: Path
+) -> dict[str, object]:
+    """What comes of an item."""
+    started, in_tests_s = time.monotonic(), 0.0
+
+    def verify(source: str) -> bool:
+        nonlocal in_tests_s
+        begun = time.monotonic()
+        passed = passes(item, source, "visible", folder)
+        in_tests_s += time.monotonic() - begun
+        return passed
+
+    source: str | None = None
+    more: dict[str, object] = {}
+    if isinstance(ranker, Rewriter):
+        seen, runs = {ast.dump(ast.parse(item["buggy"]))}, 0
+        for text in (f"{item['header']}\n{function}" for function in ranker.rewrite(item["buggy"])):
+            tree = parse(text)
+            if isinstance(tree, ast.Module) and (key := ast.dump(tree)) not in seen:
+                seen.add(key)
+                runs += 1
+                if verify(text):
+                    source = text
+                    break
+    else:
+        found = Search(
+            cast(Proposer, ranker),
+            lambda _, source: verify(source),
+            SearchConfig(max_runs=options.runs, max_edits=options.edits, children=2000),
+        )
+        region = Region(len(lex(item["header"])), len(lex(item["buggy"])))
+        repair = found.run([Target(item["buggy"], [region])])
+        runs = found.num_runs
+        if repair is not None:
+            source, more = repair.source, {"edits": repair.num_edits, "score": round(repair.score, 3)}
+    seconds = time.monotonic() - started
+    result = {
+        "id": item["id"],
+        "kind": item["bug_type"],
+        "runs": runs,
+        "seconds": round(seconds, 2),
+        "without_tests": round(seconds - in_tests_s, 2),
+        "fixed": source is not None and passes(item, source, "hidden", folder),
+    }
+    if source is not None:
+        same = ast.dump(ast.parse(source)) == ast.dump(ast.parse(item["right"]))
+        result |= {"passed": True, "same": same, "source": source, **more}
+    return result
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("items", type=Path)
-    parser.add_argument("--model", help="a name or a checkpoint; without one, mutation in random order")
-    parser.add_argument("--operators-first", action="store_true", help="random mutation, operators and numbers first")
+    parser.add_argument("--by", choices=RANKERS, default="mend")
+    parser.add_argument("--model", help="a name or a checkpoint")
     parser.add_argument("--n", type=int, default=0, help="number of items from the start; 0 for all")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--edits", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, help="results, JSON lines; items that it has are not tried again")
     options = parser.parse_args()
-    proposer = None if options.model is None else load_mender(options.model).proposer
+    if options.by in ("twin", "twin-rescored", "masked") and not options.model:
+        parser.error(f"--by {options.by} needs --model; allowed: a checkpoint of recipes/mend-*.toml")
+    ranker = RANKERS[options.by](options)
     results = []
+    if options.out and options.out.exists():
+        results = [json.loads(line) for line in options.out.read_text(encoding="utf-8").splitlines()]
+    done = {result["id"] for result in results}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for number, item in enumerate(items(options.items)):
-            if options.n and number >= options.n:
-                break
-            reader = proposer or RandomProposer(options.seed + number, operators_first=options.operators_first)
-            search = Search(
-                reader,
-                lambda target, source, item=item: passes(item, source, "visible", folder),
-                SearchConfig(max_runs=options.runs, max_edits=options.edits, children=2000),
-            )
-            started = time.monotonic()
-            region = Region(len(lex(item["header"])), len(lex(item["buggy"])))
-            repair = search.run([Target(item["buggy"], [region])])
-            result = {
-                "id": item["id"],
-                "kind": item["kind"],
-                "runs": search.num_runs,
-                "reads": search.num_reads,
-                "fixed": False,
-                "seconds": round(time.monotonic() - started, 2),
-            }
-            if repair is not None:
-                result |= {
-                    "passed": True,
-                    "fixed": passes(item, repair.source, "hidden", folder),
-                    "edits": repair.num_edits,
-                    "score": round(repair.score, 3),
-                    "same": ast.dump(ast.parse(repair.source)) == ast.dump(ast.parse(item["right"])),
-                    "source": repair.source,
-                }
-            results.append(result)
+        for item in itertools.islice(items(options.items), options.n or None):
+            if item["id"] in done:
+                continue
+            results.append(search(item, ranker, options, Path(name)))
             if options.out:
                 with options.out.open("a", encoding="utf-8") as out:
-                    out.write(json.dumps(result) + "\n")
-    fixed = [one["runs"] for one in results if one["fixed"]]
-    print(f"{len(results)} functions, {sum('passed' in one for one in results)} pass the visible half")
-    print(f"{len(fixed)} pass the hidden half, {sum(one.get('same', False) for one in results)} equal the reference")
-    print("within runs: " + ", ".join(f"{limit}: {sum(runs <= limit for runs in fixed)}" for limit in WITHIN))
+                    out.write(json.dumps(results[-1]) + "\n")
+    fixed = [result["runs"] for result in results if result["fixed"]]
+    print(f"{len(results)} functions, {sum('passed' in result for result in results)} pass the visible half")
+    print(
+        f"{len(fixed)} pass the hidden half, {sum(result.get('same', False) for result in results)} equal the reference"
+    )
+    for limit in WITHIN:
+        if limit <= options.runs:
+            print(f"within {limit} runs: {_count([result['fixed'] and result['runs'] <= limit for result in results])}")
     print(f"median runs among those fixed: {statistics.median(fixed) if fixed else '-'}")
+    print(f"seconds a function: {statistics.fmean(result['seconds'] for result in results):.2f}, without tests "
+          f"{statistics.fmean(result['without_tests'] for result in results):.2f}")  # fmt: skip
+
+
+def _count(hits: list[bool]) -> str:
+    low, high = bootstrap(sum, hits, random.Random(0))
+    return f"{sum(hits)} ({low:.0f} to {high:.0f})"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ SOURCE = """def f(values, limit=10):
     return total
 """
 CLEAN = [lexeme.text for lexeme in lex(SOURCE)]
-KINDS = {"plausible": 0.0, "structural": 0.0, "uniform": 0.0}
+KINDS = {"plausible": 0.0, "structural": 0.0, "uniform": 0.0, "masked": 0.0}
 
 
 def recovered(cells: list[Cell]) -> list[str]:
@@ -61,6 +61,18 @@ def test_share_of_opened_gaps() -> None:
         shares.append(sum(any(cell.seen == MASK for cell in cells) for cells in drawn))
         assert any(cell.missing > 0 for cells in drawn for cell in cells) == (opened == 0.0)
     assert shares[0] == 0 < shares[1]
+
+
+def test_masks_hide_any_number_of_lexemes_and_change_none() -> None:
+    config = EditNoiseConfig(**{**KINDS, "masked": 1.0})
+    counts = set()
+    for seed in range(400):
+        cells = corrupt(CLEAN, config, random.Random(seed))
+        assert [cell.target for cell in cells] == [*CLEAN, END]
+        assert all(cell.seen in (cell.target, MASK) and not cell.missing for cell in cells)
+        counts.add(sum(cell.seen == MASK for cell in cells))
+    assert min(counts) == 0
+    assert max(counts) > 0.9 * len(CLEAN)
 
 
 def test_line_heads_vanish_behind_an_open_bracket() -> None:

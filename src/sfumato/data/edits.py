@@ -40,6 +40,8 @@ class EditNoiseConfig:
     """Brackets, colons, indentation, doubled, missing or mistyped lexemes."""
     uniform: float = 0.15
     """Random lexemes at random positions, at a level drawn from 0 to 1."""
+    masked: float = 0.0
+    """Masks at random positions, at a level whose square root is drawn from 0 to 1: few masks are as common as many."""
     clean: float = 0.1
     """Share of the first two kinds without any noise."""
     opened: float = 0.5
@@ -48,9 +50,11 @@ class EditNoiseConfig:
     """Share of texts with slots where nothing is missing."""
 
     def __post_init__(self) -> None:
-        check_range(self, "plausible structural uniform clean opened spare", 0, 1)
-        if not self.plausible + self.structural + self.uniform > 0.0:
-            raise ConfigError("edits: plausible, structural and uniform are all 0; allowed: one of them above 0")
+        check_range(self, "plausible structural uniform masked clean opened spare", 0, 1)
+        if not self.plausible + self.structural + self.uniform + self.masked > 0.0:
+            raise ConfigError(
+                "edits: plausible, structural, uniform and masked are all 0; allowed: one of them above 0"
+            )
 
 
 class Cell(NamedTuple):
@@ -218,7 +222,12 @@ def corrupt(lexemes: Sequence[str], config: EditNoiseConfig, rng: random.Random)
         The cells, the last one of `END`.
     """
     draft = _Draft(lexemes, rng)
-    [kind] = rng.choices(("plausible", "structural", "uniform"), (config.plausible, config.structural, config.uniform))
+    kinds = ("plausible", "structural", "uniform", "masked")
+    [kind] = rng.choices(kinds, [getattr(config, kind) for kind in kinds])
+    if kind == "masked":
+        level = rng.random() ** 2
+        seen = [MASK if index >= 2 and rng.random() < level else text for index, text in enumerate(lexemes)]
+        return [Cell(*pair, 0) for pair in zip([*seen, END], draft.clean, strict=True)]
     if kind == "uniform":
         level = rng.random()
         scope = [text for text in lexemes if kind_of(text) in ("name", "number", "string")] or ["0"]
