@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from serving import EXPRESSION, Served
-from sfumato.server.protocol import CompletionRequest, Function, Tool, parse_call
+from sfumato.server.protocol import CompletionRequest
+from sfumato.server.tools import Function, Tool, parse_call
 
 POINT = {
     "$schema": "http://json-schema.org/draft-07/schema#",

@@ -103,7 +103,9 @@ def test_bound_model_ignores_other_lexemes(corpus: str) -> None:
         more = model.bind(torch.cat((batch.features_VF, batch.features_VF[:3])))
         hidden = [one(batch.tokens_BT, batch.positions_BT, batch.attention) for one in (few, more)]
     torch.testing.assert_close(hidden[0], hidden[1])
-    torch.testing.assert_close(few.logits(hidden[0]), more.logits(hidden[1])[..., : len(batch.features_VF)])
+    # Products of other shapes may add in another order.
+    of_few, of_more = few.logits(hidden[0]), more.logits(hidden[1])[..., : len(batch.features_VF)]
+    torch.testing.assert_close(of_few, of_more, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict
 
 from sfumato.server.failures import ApiError
 
@@ -18,6 +19,12 @@ MAX_VALUES = 50_000
 _LARGE = 1 << 16
 _NAME = re.compile(rb'"([^"\\]{1,64})"\s*:')
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class Body(BaseModel):
+    """A JSON object that refuses unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class JsonRoute(APIRoute):

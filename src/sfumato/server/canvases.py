@@ -22,12 +22,13 @@ from sfumato.engine.editing import check_spans
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Committed, Finished, Request, Result
 from sfumato.errors import RequestError
+from sfumato.server.bodies import Body
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import MAX_EDITED, Host
-from sfumato.server.protocol import MAX_SPANS, Body, Diffusion, Message
+from sfumato.server.protocol import MAX_SPANS, Diffusion, Message
 from sfumato.server.streaming import end_tasks, run_to_end
 
 logger = logging.getLogger("sfumato.server")

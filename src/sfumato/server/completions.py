@@ -23,16 +23,9 @@ from sfumato.errors import RequestError
 from sfumato.server.canvas import states_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import Bill, HostedModel
-from sfumato.server.protocol import (
-    CALL_HEAD,
-    ChatRequest,
-    CompletionRequest,
-    FimRequest,
-    FunctionCall,
-    Sampled,
-    parse_call,
-)
+from sfumato.server.protocol import ChatRequest, CompletionRequest, FimRequest, Sampled
 from sfumato.server.streaming import end_tasks, sse
+from sfumato.server.tools import CALL_HEAD, FunctionCall, parse_call
 
 _Json = dict[str, Any]
 

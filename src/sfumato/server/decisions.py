@@ -22,7 +22,8 @@ from pydantic import Discriminator, Field, JsonValue, Tag
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Request, Result
 from sfumato.errors import RequestError
-from sfumato.server.protocol import Body, Message, TextPart, text_of
+from sfumato.server.bodies import Body
+from sfumato.server.protocol import Message, TextPart, text_of
 
 _LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 MAX_QUESTIONS = 400

@@ -22,11 +22,11 @@ from xml.sax.saxutils import escape
 from pydantic import Field
 
 from sfumato.errors import ConfigError, RequestError
+from sfumato.server.bodies import Body
 from sfumato.server.canvas import LiveCanvas
 from sfumato.server.canvases import Canvases
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
-from sfumato.server.protocol import Body
 from sfumato.server.streaming import end_tasks
 from sfumato.server.upstream import Relay, Upstream, read_upstream
 

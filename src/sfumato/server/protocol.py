@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from sfumato.data.kinds import visible_turns
 from sfumato.engine.model import TextModel
@@ -14,6 +13,8 @@ from sfumato.engine.options import GenerateOptions, SamplerOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.errors import RequestError
 from sfumato.sampling.samplers.base import registered_sampler
+from sfumato.server.bodies import Body
+from sfumato.server.tools import Function, NamedTool, Tool, ToolCall, schema_of_calls
 
 MAX_SPANS = 4096
 """Maximum spans, pins or replacements per request."""
@@ -24,15 +25,6 @@ _SHARE_OF_STEPS: dict[str, float] = {
 
 # For editors that do not send a suffix.
 _PREFIX, _SUFFIX, _MIDDLE = "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"
-CALL_HEAD = re.compile(r'\s*\{\s*"name"\s*:\s*"([\w.-]+)"\s*,\s*"arguments"\s*:\s*')
-"""The beginning of a call's text, up to its arguments."""
-_NO_PARAMETERS: dict[str, JsonValue] = {"type": "object", "additionalProperties": False}
-
-
-class Body(BaseModel):
-    """A JSON object that refuses unknown fields."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class TextPart(Body):
@@ -42,21 +34,6 @@ class TextPart(Body):
     text: str
     annotations: list[JsonValue] | None = None
     logprobs: list[JsonValue] | None = None
-
-
-class FunctionCall(Body):
-    """A call by the model, as clients send it back."""
-
-    name: str
-    arguments: str
-
-
-class ToolCall(Body):
-    """One call of a function."""
-
-    id: str
-    type: Literal["function"] = "function"
-    function: FunctionCall
 
 
 class Message(Body):
@@ -81,35 +58,6 @@ class Message(Body):
             calls = [{"name": call.function.name, "arguments": call.function.arguments} for call in self.tool_calls]
             content = "\n".join([*filter(None, [content]), *map(json.dumps, calls)])
         return {"role": "system" if self.role == "developer" else self.role, "content": content}
-
-
-class Function(Body):
-    """A function that the model may call."""
-
-    name: str = Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")
-    description: str | None = None
-    parameters: dict[str, JsonValue] | None = None
-    strict: bool | None = None
-
-
-class Tool(Body):
-    """A tool."""
-
-    type: Literal["function"]
-    function: Function
-
-
-class NamedFunction(Body):
-    """The name of a function."""
-
-    name: str
-
-
-class NamedTool(Body):
-    """A function that must be called."""
-
-    type: Literal["function"]
-    function: NamedFunction
 
 
 class JsonSchema(Body):
@@ -338,7 +286,7 @@ class ChatRequest(Sampled):
         if self.response_format is not None:
             more = merged(more, self.response_format.to_options())
         if (called := self.called()) is not None:
-            more = merged(more, {"schema": _schema_of_calls(called), "order": "schema"})
+            more = merged(more, {"schema": schema_of_calls(called), "order": "schema"})
         return merged(options, more)
 
     def callable_tools(self) -> list[Tool]:
@@ -405,48 +353,3 @@ def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> 
         if name in options and options[name] != value:  # type: ignore[literal-required]
             raise RequestError(f"{name} is given twice with different values; allowed: once")
     return cast(GenerateOptions, {**options, **more})
-
-
-def _schema_of_calls(functions: list[Function]) -> dict[str, object]:
-    calls: list[dict[str, object]] = []
-    for number, function in enumerate(functions):
-        pointer = "/properties/arguments" if len(functions) == 1 else f"/anyOf/{number}/properties/arguments"
-        # Each is a schema of its own, with its own draft and references.
-        parameters = {key: value for key, value in (function.parameters or _NO_PARAMETERS).items() if key != "$schema"}
-        calls.append(
-            {
-                "type": "object",
-                "properties": {"name": {"const": function.name}, "arguments": _moved(parameters, pointer)},
-                "required": ["name", "arguments"],
-                "additionalProperties": False,
-            }
-        )
-    return calls[0] if len(calls) == 1 else {"anyOf": calls}
-
-
-def _moved(schema: JsonValue, pointer: str) -> JsonValue:
-    """A schema moved to a path within another one."""
-    if isinstance(schema, list):
-        return [_moved(each, pointer) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    moved = {key: _moved(value, pointer) for key, value in schema.items()}
-    if isinstance(ref := schema.get("$ref"), str) and ref.startswith("#"):
-        moved["$ref"] = f"#{pointer}{ref[1:]}"
-    return moved
-
-
-def parse_call(text: str, tools: list[Tool]) -> FunctionCall | None:
-    """The function call that a text is, if it is nothing else."""
-    try:
-        call = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    names = [tool.function.name for tool in tools]
-    if not isinstance(call, dict) or call.keys() != {"name", "arguments"} or call["name"] not in names:
-        return None
-    head = CALL_HEAD.match(text)
-    arguments = (
-        json.dumps(call["arguments"]) if head is None else text[head.end() :].rstrip().removesuffix("}").rstrip()
-    )
-    return FunctionCall(name=call["name"], arguments=arguments)

@@ -13,24 +13,14 @@ from pydantic import Field, JsonValue
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Request, Result
 from sfumato.errors import RequestError
+from sfumato.server.bodies import Body
 from sfumato.server.completions import call_of, finish_reason, logprobs_of, ours, stream_parts, usage_of
 from sfumato.server.decisions import usage_in_and_out
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import Bill, HostedModel
-from sfumato.server.protocol import (
-    Body,
-    ChatRequest,
-    Diffusion,
-    Effort,
-    Function,
-    FunctionCall,
-    Message,
-    ResponseFormat,
-    TextPart,
-    Tool,
-    ToolCall,
-)
+from sfumato.server.protocol import ChatRequest, Diffusion, Effort, Message, ResponseFormat, TextPart
 from sfumato.server.streaming import sse
+from sfumato.server.tools import Function, FunctionCall, Tool, ToolCall
 
 _Json = dict[str, Any]
 _LOGPROBS = "message.output_text.logprobs"
