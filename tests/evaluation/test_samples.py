@@ -122,7 +122,7 @@ def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
         ('{"text": "no prompt"}', "texts.jsonl:1 holds no prompt"),
         ('{"prompt": " "}', "texts.jsonl:1 holds no prompt"),
         ('{"messages": []}', "texts.jsonl:1 holds no prompt"),
-        ('{"prompt": "x", "response": 3}', "texts.jsonl:1 holds no prompt"),
+        ('{"prompt": "x", "response": 3}', "texts.jsonl:1: response is a int; allowed: a string"),
     ],
 )
 def test_files_without_prompts(tmp_path: Path, content: str, message: str):

@@ -78,8 +78,10 @@ def read_samples(path: Path) -> Sequence[Sample]:
 
 def _sample(value: Any, where: str) -> Sample:
     match value:
-        case {"prompt": str(prompt)} if prompt.strip() and isinstance(value.get("response"), str | None):
-            return Sample([{"role": "user", "content": prompt}], value.get("response"))
+        case {"prompt": str(prompt)} if prompt.strip():
+            if not isinstance(response := value.get("response"), str | None):
+                raise ConfigError(f"{where}: response is a {type(response).__name__}; allowed: a string, or none")
+            return Sample([{"role": "user", "content": prompt}], response)
         case {"messages": [_, *_] as turns} if all(
             isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in turns
         ):
