@@ -160,6 +160,9 @@ train-mend: .venv/.ready
 	$(BIN)/sfumato train recipes/mend.toml $(call resumed,mend)
 	rm -rf runs/mend/embedded && $(BIN)/sfumato convert runs/mend/checkpoint runs/mend/embedded --bits 8
 	cp runs/mend/embedded/*.json runs/mend/embedded/model.safetensors src/sfumato/assets/mend/
+	$(BIN)/sfumato train recipes/mend-twin.toml $(call resumed,mend-twin)
+	rm -rf src/sfumato/assets/mend/judge
+	$(BIN)/sfumato convert runs/mend-twin/checkpoint src/sfumato/assets/mend/judge --bits 8
 
 # About twenty hours on one core (the embedded model has had more; see its card); the quantized result becomes the embedded
 # model.

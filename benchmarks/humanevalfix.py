@@ -28,7 +28,7 @@ from typing import cast
 
 from benchmarks.repair_rankers import Masked, Mutation, Ranker, Rewriter, Rewriting, Ruff, Surprisal, Twin
 from sfumato.evaluation.statistics import bootstrap
-from sfumato.mend.mender import load_mender
+from sfumato.mend.mender import Mender, load_mender
 from sfumato.mend.parsing import parse
 from sfumato.mend.proposals import Proposer
 from sfumato.mend.sandbox import Limits, run_limited
@@ -82,8 +82,9 @@ def passes(item: dict[str, str], source: str, half: str, folder: Path) -> bool:
     return run_limited(command, folder, folder, Limits(seconds=4.0, memory_bytes=2 << 30)).passed
 
 
-RANKERS: dict[str, Callable[[Namespace], Proposer | Ranker | Rewriter]] = {
-    "mend": lambda options: load_mender(options.model or "mend").proposer,
+RANKERS: dict[str, Callable[[Namespace], Mender | Proposer | Ranker | Rewriter]] = {
+    "mend": lambda options: load_mender(options.model or "mend"),
+    "one-pass": lambda options: load_mender(options.model or "mend").proposer,
     "twin": lambda options: Twin(options.model),
     "twin-rescored": lambda options: Twin(options.model, rescored=True),
     "masked": lambda options: Masked(options.model),
@@ -96,7 +97,7 @@ RANKERS: dict[str, Callable[[Namespace], Proposer | Ranker | Rewriter]] = {
 
 
 def search(
-    item: dict[str, str], ranker: Proposer | Ranker | Rewriter, options: Namespace, folder: Path
+    item: dict[str, str], ranker: Mender | Proposer | Ranker | Rewriter, options: Namespace, folder: Path
 ) -> dict[str, object]:
     """What comes of an item."""
     started, in_tests_s = time.monotonic(), 0.0
@@ -121,13 +122,13 @@ def search(
                     source = text
                     break
     else:
-        found = Search(
-            cast(Proposer, ranker),
-            lambda _, source: verify(source),
-            SearchConfig(max_runs=options.runs, max_edits=options.edits, children=2000),
-        )
-        region = Region(len(lex(item["header"])), len(lex(item["buggy"])))
-        repair = found.run([Target(item["buggy"], [region])])
+        targets = [Target(item["buggy"], [Region(len(lex(item["header"])), len(lex(item["buggy"])))])]
+        config = SearchConfig(max_runs=options.runs, max_edits=options.edits, children=2000)
+        if isinstance(ranker, Mender):
+            found = ranker.search(targets, lambda _, source: verify(source), config)
+        else:
+            found = Search(cast(Proposer, ranker), lambda _, source: verify(source), config)
+        repair = found.run(targets)
         runs = found.num_runs
         if repair is not None:
             source, more = repair.source, {"edits": repair.num_edits, "score": round(repair.score, 3)}

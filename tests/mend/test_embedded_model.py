@@ -11,7 +11,9 @@ import sfumato
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.checkpoints.registry import ASSETS
 from sfumato.errors import CheckpointError
+from sfumato.mend.mender import JUDGE
 from sfumato.mend.proposals import Proposer
+from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.models.decoder import Decoder
 from sfumato.text.lexemes import lex
 
@@ -31,7 +33,8 @@ def mender() -> sfumato.Mender:
 
 
 def test_it_fits_in_the_wheel() -> None:
-    assert sum(path.stat().st_size for path in (ASSETS / "mend").iterdir()) <= 12e6
+    for folder in (ASSETS / "mend", ASSETS / "mend" / JUDGE):
+        assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) <= 12e6
     assert (ASSETS / "mend" / "README.md").is_file()
 
 
@@ -78,6 +81,22 @@ def test_a_loaded_mender_reads_as_its_plain_model_does(mender: sfumato.Mender) -
     found, expected = (each.read(lexemes).proposals[:5] for each in (mender.proposer, Proposer(plain)))
     assert [proposal.edit for proposal in found] == [proposal.edit for proposal in expected]
     assert [proposal.score for proposal in found] == pytest.approx([proposal.score for proposal in expected], abs=1e-3)
+
+
+def test_the_judge_orders_edits_that_tests_verify(mender: sfumato.Mender) -> None:
+    """By itself, the model tries other edits of this function first."""
+    wrong, right = (
+        f"def gcd(a, b):\n    while b:\n        a, b = b, a {sign} b\n    return a\n" for sign in ("//", "%")
+    )
+    targets = [Target(wrong, [Region(0, len(lex(wrong)))])]
+
+    def verify(target: Target, text: str) -> bool:
+        return text == right
+
+    judged, alone = mender.search(targets, verify, SearchConfig()), Search(mender.proposer, verify)
+    assert judged.run(targets) is not None
+    assert alone.run(targets) is not None
+    assert judged.num_runs < alone.num_runs
 
 
 def test_right_code_is_unchanged(mender: sfumato.Mender) -> None:

@@ -15,8 +15,9 @@ from sfumato.mend.evidence import Evidence, find_targets, gather
 from sfumato.mend.files import find_sources, read_source, why_not
 from sfumato.mend.mender import Mended, Mender
 from sfumato.mend.sandbox import Outcome, Sandbox
-from sfumato.mend.search import SearchConfig
+from sfumato.mend.search import Region, SearchConfig, Target
 from sfumato.models.decoder import Decoder, DecoderConfig
+from sfumato.models.layers import LexemeConfig
 from sfumato.text.lexemes import lex
 
 SIZES = dict(
@@ -75,6 +76,26 @@ def mend_project(mender: Mender, project: Path, command: list[str] = COMMAND, **
 def test_other_models_are_refused() -> None:
     with pytest.raises(CheckpointError, match="does not read Python lexemes"):
         Mender(Decoder(DecoderConfig(**SIZES)), 256)
+
+
+def test_a_judge_with_other_tables_is_refused() -> None:
+    tables = [LexemeConfig(num_spellings=size, num_words=64, size=8) for size in (64, 32)]
+    model, judge = (Decoder(DecoderConfig(**SIZES, lexemes=each, length_buckets=(1,))) for each in tables)
+    with pytest.raises(CheckpointError, match="tables of lexemes differ"):
+        Mender(model, 256, judge)
+
+
+def test_many_regions_share_the_judge() -> None:
+    tables = LexemeConfig(num_spellings=64, num_words=64, size=8)
+    model, judge = (Decoder(DecoderConfig(**SIZES, lexemes=tables, length_buckets=(1,))) for _ in range(2))
+    mender = Mender(model, 256, judge)
+    shares = []
+    for count in (1, 4):
+        targets = [Target(CORE, [Region(0, 10)] * count)]
+        search = mender.search(targets, lambda target, text: False, SearchConfig())
+        assert search.further is mender.proposer
+        shares.append(search.proposer.config.judged)
+    assert shares[0] == 4 * shares[1] > 0
 
 
 def test_what_is_no_text_is_refused(mender: Mender) -> None:

@@ -46,6 +46,20 @@ def test_several_edits_cost_more_than_one() -> None:
     assert search(proposer, both, max_edits=1)[0] is None
 
 
+def test_edited_texts_may_be_read_by_another() -> None:
+    first, further = Scripted(("+", True, ("*",), 2.0)), Scripted(("1", True, ("2",), 1.0))
+    both = SOURCE.replace("+", "*").replace("1", "2")
+    tried: list[str] = []
+
+    def verify(target: Target, text: str) -> bool:
+        tried.append(text)
+        return text == both
+
+    repair = Search(first, verify, further=further).run([whole(SOURCE)])  # type: ignore[arg-type]
+    assert repair is not None
+    assert tried == [SOURCE.replace("+", "*"), both]
+
+
 def test_unparsable_candidates_are_edited_but_not_run() -> None:
     proposer = Scripted(("a", False, ("abs", "("), 3.0), ("+", False, (")",), 1.0))
     wanted = SOURCE.replace("return a +", "return abs(a) +")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import functools
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from sfumato.mend.doubts import Calibration, Doubt, find_doubts
 from sfumato.mend.evidence import find_targets, gather
 from sfumato.mend.files import SourceFile, why_not
 from sfumato.mend.parsing import Meaning, error_line, parse
-from sfumato.mend.proposals import Proposer
+from sfumato.mend.proposals import ProposalConfig, Proposer
 from sfumato.mend.sandbox import Limits, Sandbox
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.models.decoder import Decoder, fuse
@@ -32,6 +33,8 @@ MARGIN = 150
 """Minimum lines before and after an error that are parsed with each candidate."""
 _STATEMENT = re.compile(r"(?!(?:elif|else|except|finally)\b)[^\W\d]|@")
 """The beginning of an unindented statement."""
+JUDGE = "judge"
+"""Directory of a model's judge, within the model's."""
 _SLOTS = 4
 """Positions needed besides a region: its end, and inserted lexemes."""
 _NO_LEXEMES = "this model does not read Python lexemes; allowed: mend, or one trained like it"
@@ -62,15 +65,19 @@ class Mender:
     Args:
         model: a model with `lexemes` and a length head.
         length: lexemes it was trained to read at once.
+        judge: an autoregressive model of lexemes that helps to order edits where the parser alone cannot verify them.
 
     Raises:
         CheckpointError: if it is another kind of model.
     """
 
-    def __init__(self, model: Decoder, length: int) -> None:
+    def __init__(self, model: Decoder, length: int, judge: Decoder | None = None) -> None:
         if model.config.lexemes is None or not model.length_buckets:
             raise CheckpointError(_NO_LEXEMES)
+        if judge is not None and judge.config.lexemes != model.config.lexemes:
+            raise CheckpointError("the judge's tables of lexemes differ from the model's; allowed: the same sizes")
         self.proposer = Proposer(model)
+        self._judged = None if judge is None else functools.partial(Proposer, model, judge=judge)
         self._length = length - _SLOTS
 
     def mend(
@@ -104,11 +111,26 @@ class Mender:
         if verify is None:
             return Mended(source, reason="it parses, and there is nothing else to check it with")
         targets = find_targets({Path(): text}, function=function, length=self._length)
-        search = Search(self.proposer, lambda _, candidate: verify(candidate), config or SearchConfig())
+        search = self.search(targets, lambda _, candidate: verify(candidate), config or SearchConfig())
         repair = search.run(targets)
         if repair is None:
             return Mended(source, num_runs=search.num_runs, reason=_gave_up(targets, search, function))
         return Mended(repair.source, "caller", edits + repair.num_edits, repair.num_runs, repair.score)
+
+    def search(
+        self,
+        targets: Sequence[Target],
+        verify: Callable[[Target, str], bool],
+        config: SearchConfig,
+        on_run: Callable[[int], None] = lambda _: None,
+    ) -> Search:
+        """A search through some targets, ready to run."""
+        if self._judged is None:
+            return Search(self.proposer, verify, config, on_run=on_run)
+        # The judge takes as long for many regions as for one.
+        share = ProposalConfig().judged // max(1, sum(len(target.regions) for target in targets))
+        judged = self._judged(ProposalConfig(judged=share))
+        return Search(judged, verify, config, on_run=on_run, further=self.proposer)
 
     def doubts(self, source: str, calibration: Calibration) -> list[Doubt]:
         """Likely mistakes in a text that parses, which nothing has verified: at most one per function."""
@@ -178,7 +200,7 @@ class Mender:
                 return result.passed and sandbox.run(command, changes).passed
 
             left_s = sandbox.ends_at - time.monotonic()
-            search = Search(self.proposer, passes, dataclasses.replace(config, max_s=left_s), on_run=on_run)
+            search = self.search(targets, passes, dataclasses.replace(config, max_s=left_s), on_run)
             repair = search.run(targets)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
@@ -279,7 +301,13 @@ def load_mender(name: str | Path) -> Mender:
     if not isinstance(checkpoint.model, Decoder):
         raise CheckpointError(_NO_LEXEMES)
     fuse(checkpoint.model)
-    return Mender(checkpoint.model, checkpoint.spec.canvas_length)
+    folder = find_model(name) / JUDGE
+    judge = load_checkpoint(folder).model if folder.is_dir() else None
+    if judge is not None:
+        if not isinstance(judge, Decoder):
+            raise CheckpointError(f"{folder}: {_NO_LEXEMES}")
+        fuse(judge)
+    return Mender(checkpoint.model, checkpoint.spec.canvas_length, judge)
 
 
 def _gave_up(targets: Sequence[Target], search: Search, function: str | None, more: str = "") -> str:

@@ -1,7 +1,8 @@
 """Edits proposed by a model for a range of lexemes, with their log-odds.
 
 One pass predicts, at every position, which lexeme belongs there and how many are missing before it. Missing lexemes
-form a gap, filled by further passes over texts with slots when its turn comes.
+form a gap, filled by further passes over texts with slots when its turn comes. The pass scores each edit by itself; a
+judge, an autoregressive model, reads the whole texts that the likeliest ones make.
 """
 
 # R rows, Q positions, V lexicon, B length buckets, S slots
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.models.decoder import Decoder
@@ -22,6 +24,8 @@ from sfumato.models.model import AttentionSpec
 from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, Lexicon, kind_of
 from sfumato.text.patches import Patch
 
+_ROWS = 32
+"""Texts that the judge reads together."""
 _NEVER = frozenset({PAD, MASK, END, MISALIGNED})
 
 
@@ -59,6 +63,8 @@ class ProposalConfig:
     """Fillings per gap."""
     lowest: float = -14.0
     """Minimum log-odds of deletions and gaps, in nats."""
+    judged: int = 200
+    """Edits whose texts the judge reads, likeliest first."""
 
 
 class Proposer:
@@ -66,11 +72,13 @@ class Proposer:
 
     Args:
         model: a model with `lexemes` and a length head.
+        judge: an autoregressive model with the same tables, which reads the texts that the likeliest edits make.
     """
 
-    def __init__(self, model: Decoder, config: ProposalConfig | None = None) -> None:
+    def __init__(self, model: Decoder, config: ProposalConfig | None = None, judge: Decoder | None = None) -> None:
         assert model.config.lexemes is not None, "a model that reads lexemes"
         self._model = model
+        self._judge = judge
         self._tables = model.config.lexemes
         self.config = config or ProposalConfig()
 
@@ -79,8 +87,9 @@ class Proposer:
     def read(self, lexemes: Sequence[str]) -> Reading:
         """Read a text of up to the model's maximum of lexemes, with line heads counted from level 0."""
         lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes)])
-        features = lexicon.features(self._tables.num_spellings, self._tables.num_words)
-        return Reading(self._model.bind(torch.from_numpy(features)), lexicon, [*lexemes, END], self.config)
+        features = torch.from_numpy(lexicon.features(self._tables.num_spellings, self._tables.num_words))
+        judge = None if self._judge is None else self._judge.bind(features)
+        return Reading(self._model.bind(features), lexicon, [*lexemes, END], self.config, judge)
 
 
 class Reading:
@@ -90,10 +99,18 @@ class Reading:
         model: bound to the lexicon.
         lexicon: of the text and of possible insertions.
         text: lexemes, ending with `END`.
+        judge: bound to the same lexicon.
     """
 
-    def __init__(self, model: Decoder, lexicon: Lexicon, text: Sequence[str], config: ProposalConfig) -> None:
-        self._model, self._lexicon, self._config = model, lexicon, config
+    def __init__(
+        self,
+        model: Decoder,
+        lexicon: Lexicon,
+        text: Sequence[str],
+        config: ProposalConfig,
+        judge: Decoder | None = None,
+    ) -> None:
+        self._model, self._lexicon, self._config, self._judge = model, lexicon, config, judge
         self._tokens_Q = torch.tensor(lexicon.encode(text))
         [self._blank, self._mask] = lexicon.encode([BLANK, MASK])
 
@@ -111,7 +128,8 @@ class Reading:
             odds_QV[:, self._blank] = -torch.inf
             found += self._substitutions(odds_QV)
             found += self._gaps(lengths_RQB[0])
-        return sorted(found, key=lambda proposal: -proposal.score)
+            found.sort(key=_likeliest)
+            return found if self._judge is None else self._judged(self._judge, found)
 
     @shared_cores
     @torch.inference_mode()
@@ -143,6 +161,37 @@ class Reading:
             inserted = tuple(texts[token] for token in row[position : position + size].tolist())
             found.append(Proposal(total, Patch(position, position, inserted)))
         return found
+
+    def _judged(self, judge: Decoder, found: Sequence[Proposal]) -> list[Proposal]:
+        """The likeliest edits, their gaps filled, with what the judge thinks of the texts that they make.
+
+        An edit's score gains the log-likelihood of its text over that of the original one. Each lexeme more or fewer
+        counts as the text's mean, because a shorter text is always likelier. Edits not judged count as the worst.
+        """
+        limit = self._config.judged
+        patches, rest = list[tuple[float, Patch]](), list(found[limit:])
+        for score, edit in found[:limit]:
+            if isinstance(edit, Gap):
+                patches += [(score + one.score, one.edit) for one in self.fill(edit) if isinstance(one.edit, Patch)]
+            else:
+                patches.append((score, edit))
+        patches.sort(key=lambda each: -each[0])
+        rest += [Proposal(*each) for each in patches[limit:]]
+        patches = patches[:limit]
+        tokens_Q = self._tokens_Q[:-1]
+        rows = [tokens_Q]
+        for _, (start, end, texts) in patches:
+            new = torch.tensor(self._lexicon.encode(texts), dtype=tokens_Q.dtype)
+            rows.append(torch.cat((tokens_Q[:start], new, tokens_Q[end:])))
+        before, *after = _likelihoods(judge, rows)
+        mean = before / max(1, len(tokens_Q) - 1)
+        gains = [
+            likelihood - before - mean * (len(row) - len(tokens_Q))
+            for likelihood, row in zip(after, rows[1:], strict=True)
+        ]
+        worst = min(gains, default=0.0)
+        judged = [Proposal(score + gain, edit) for (score, edit), gain in zip(patches, gains, strict=True)]
+        return sorted(judged + [Proposal(score + worst, edit) for score, edit in rest], key=_likeliest)
 
     @cached_property
     def _never_V(self) -> Tensor:
@@ -187,6 +236,26 @@ class Reading:
             if score > self._config.lowest:
                 found.append(Proposal(score, Gap(position, more + 1)))
         return found
+
+
+def _likeliest(proposal: Proposal) -> float:
+    return -proposal.score
+
+
+def _likelihoods(model: Decoder, rows: Sequence[Tensor]) -> list[float]:
+    """Log-likelihood of each row of tokens after its first one, under an autoregressive model."""
+    found = [0.0] * len(rows)
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
+    for first in range(0, len(order), _ROWS):
+        chosen = order[first : first + _ROWS]
+        tokens_RQ = pad_sequence([rows[index] for index in chosen], batch_first=True)
+        positions_RQ = torch.arange(tokens_RQ.shape[1]).expand(tokens_RQ.shape)
+        hidden_RQD = model(tokens_RQ, positions_RQ, AttentionSpec(causal=True))
+        log_probs_RQV = model.logits(hidden_RQD[:, :-1]).log_softmax(-1)
+        each_RQ = log_probs_RQV.gather(2, tokens_RQ[:, 1:, None])[:, :, 0]
+        for index, each_Q in zip(chosen, each_RQ, strict=True):
+            found[index] = float(each_Q[: len(rows[index]) - 1].sum())
+    return found
 
 
 def _numbers_near(texts: Sequence[str]) -> list[str]:

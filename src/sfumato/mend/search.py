@@ -147,6 +147,8 @@ class Search:
     config: SearchConfig = SearchConfig()
     meaning: Callable[[str], Meaning | None] = read_meaning
     on_run: Callable[[int], None] = lambda _: None
+    further: Proposer | None = None
+    """Reads edited texts; by default the one that reads the originals."""
     num_runs: int = 0
     num_reads: int = 0
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -202,7 +204,8 @@ class Search:
         allowed = None if text.depth else _on_lines(text)
         self.num_reads += 1
         texts = relative([lexeme.text for lexeme in lexemes[start:end]])
-        reading = self.proposer.read(texts)
+        proposer = self.further if text.depth and self.further is not None else self.proposer
+        reading = proposer.read(texts)
         kept = 0
         for score, edit in reading.proposals:
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
