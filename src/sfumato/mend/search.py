@@ -20,6 +20,8 @@ from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
 """Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
+FURTHER_JUDGED = 12.0
+"""The same after an edit that a judge has scored: its scores are further apart."""
 FURTHER_REPAIR = 1.0
 """The same in a text that did not parse."""
 LOST_WORD, LOST_MARK = 2.0, 1.0
@@ -189,7 +191,8 @@ class Search:
                 if self.verify(text.target, text.source):
                     return Repair(text.source, -node.cost, text.depth, self.num_runs, text.target.name)
             if text.depth < config.max_edits:
-                cost = node.cost + (FURTHER_REPAIR if original is None else FURTHER_EDIT)
+                further = FURTHER_EDIT if self.further is None else FURTHER_JUDGED
+                cost = node.cost + (FURTHER_REPAIR if original is None else further)
                 later = node._replace(cost=cost, number=next(self._numbers), parses=found is not None)
                 heapq.heappush(queue, later)
         return None
