@@ -23,10 +23,10 @@ from torch import Tensor
 import sfumato
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.checkpoints.registry import find_model, open_checkpoint
-from sfumato.mend.proposals import Gap, Proposal
+from sfumato.mend.proposals import Gap, Proposal, likelihoods
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import AttentionSpec, Model
-from sfumato.text.lexemes import END, FAMILIES, FIXED, MASK, PAD, Lexicon, is_level, kind_of, lex
+from sfumato.text.lexemes import END, FAMILIES, FIXED, MASK, Lexicon, is_level, kind_of, lex
 from sfumato.text.patches import Patch, apply
 from sfumato.text.tokenizer import Tokenizer
 
@@ -94,7 +94,7 @@ class _Text:
         self.lexicon = Lexicon(lexemes)
         tables = model.config.lexemes
         features = self.lexicon.features(tables.num_spellings, tables.num_words)
-        self._model = model.bind(torch.from_numpy(features))
+        self.model = model.bind(torch.from_numpy(features))
         self.tokens_Q = torch.tensor(self.lexicon.encode(lexemes))
         self.texts = self.lexicon.lexemes
         self.never_V = torch.tensor([kind_of(text) == "special" for text in self.texts])
@@ -103,10 +103,10 @@ class _Text:
         """Log-probabilities at every position, or at one of each row."""
         positions_RQ = torch.arange(tokens_RQ.shape[1]).expand(tokens_RQ.shape)
         canvas_RQ = None if causal else torch.ones_like(tokens_RQ, dtype=torch.bool)
-        hidden = self._model(tokens_RQ, positions_RQ, AttentionSpec(causal=causal), canvas_RQ=canvas_RQ)
+        hidden = self.model(tokens_RQ, positions_RQ, AttentionSpec(causal=causal), canvas_RQ=canvas_RQ)
         if at_R is not None:
             hidden = hidden[torch.arange(len(hidden)), at_R]
-        log_probs: Tensor = self._model.logits(hidden).log_softmax(-1)
+        log_probs: Tensor = self.model.logits(hidden).log_softmax(-1)
         return log_probs
 
     def proposals(self, instead_QV: Tensor, inserted_QV: Tensor, own_Q: Tensor, follows_QQ: Tensor) -> list[Proposal]:
@@ -156,25 +156,12 @@ class Twin(Ranker):
         own_Q = each_QQ.diagonal()
         proposals = text.proposals(predicted_QV, predicted_QV, own_Q, each_QQ - own_Q)
         if self._rescored:
-            before, mean = float(own_Q[1:].sum()), float(own_Q[1:].mean())
-            edited = [_edited(text.tokens_Q, text.lexicon, proposal) for proposal in proposals]
-            order = sorted(range(len(edited)), key=lambda index: len(edited[index]))
-            for first in range(0, len(order), ROWS):
-                chosen = order[first : first + ROWS]
-                for index, total in zip(chosen, self._totals(text, [edited[index] for index in chosen]), strict=True):
-                    gain = total - before - mean * (len(edited[index]) - count)
-                    proposals[index] = proposals[index]._replace(score=gain)
+            mean = float(own_Q[1:].mean())
+            rows = [_edited(text.tokens_Q, text.lexicon, proposal) for proposal in proposals]
+            before, *after = likelihoods(text.model, [text.tokens_Q, *rows])
+            for index, (row, total) in enumerate(zip(rows, after, strict=True)):
+                proposals[index] = proposals[index]._replace(score=total - before - mean * (len(row) - count))
         return Ranked(proposals)
-
-    @staticmethod
-    def _totals(text: _Text, rows: Sequence[Tensor]) -> list[float]:
-        """Log-likelihood of each row after its first lexeme."""
-        [pad] = text.lexicon.encode([PAD])
-        tokens_RQ = torch.nn.utils.rnn.pad_sequence(list(rows), batch_first=True, padding_value=pad)
-        log_probs_RQV = text.log_probs(tokens_RQ, causal=True)[:, :-1]
-        each_RQ = log_probs_RQV.gather(2, tokens_RQ[:, 1:, None])[:, :, 0]
-        is_text_RQ = torch.arange(1, tokens_RQ.shape[1]) < torch.tensor([len(row) for row in rows])[:, None]
-        return [float(total) for total in (each_RQ * is_text_RQ).sum(1)]
 
 
 class Masked(Ranker):

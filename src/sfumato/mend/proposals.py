@@ -183,7 +183,7 @@ class Reading:
         for _, (start, end, texts) in patches:
             new = torch.tensor(self._lexicon.encode(texts), dtype=tokens_Q.dtype)
             rows.append(torch.cat((tokens_Q[:start], new, tokens_Q[end:])))
-        before, *after = _likelihoods(judge, rows)
+        before, *after = likelihoods(judge, rows)
         mean = before / max(1, len(tokens_Q) - 1)
         gains = [
             likelihood - before - mean * (len(row) - len(tokens_Q))
@@ -242,7 +242,7 @@ def _likeliest(proposal: Proposal) -> float:
     return -proposal.score
 
 
-def _likelihoods(model: Decoder, rows: Sequence[Tensor]) -> list[float]:
+def likelihoods(model: Decoder, rows: Sequence[Tensor]) -> list[float]:
     """Log-likelihood of each row of tokens after its first one, under an autoregressive model."""
     found = [0.0] * len(rows)
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
