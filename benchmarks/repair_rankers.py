@@ -23,7 +23,7 @@ from torch import Tensor
 import sfumato
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.checkpoints.registry import find_model, open_checkpoint
-from sfumato.mend.proposals import Gap, Proposal, likelihoods
+from sfumato.mend.proposals import Gap, Proposal, gains_of
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import AttentionSpec, Model
 from sfumato.text.lexemes import END, FAMILIES, FIXED, MASK, Lexicon, is_level, kind_of, lex
@@ -149,18 +149,15 @@ class Twin(Ranker):
     @torch.inference_mode()
     def read(self, lexemes: Sequence[str]) -> Ranked:
         text = _Text(self._model, lexemes)
-        count = len(text.tokens_Q)
         predicted_QV = text.log_probs(text.tokens_Q[None], causal=True)[0].roll(1, dims=0)
         predicted_QV[0] = 0.0
         each_QQ = predicted_QV[:, text.tokens_Q]
         own_Q = each_QQ.diagonal()
         proposals = text.proposals(predicted_QV, predicted_QV, own_Q, each_QQ - own_Q)
         if self._rescored:
-            mean = float(own_Q[1:].mean())
-            rows = [_edited(text.tokens_Q, text.lexicon, proposal) for proposal in proposals]
-            before, *after = likelihoods(text.model, [text.tokens_Q, *rows])
-            for index, (row, total) in enumerate(zip(rows, after, strict=True)):
-                proposals[index] = proposals[index]._replace(score=total - before - mean * (len(row) - count))
+            patches = [proposal.edit for proposal in proposals if isinstance(proposal.edit, Patch)]
+            gains = gains_of(text.model, text.lexicon, text.tokens_Q, patches)
+            proposals = [Proposal(*pair) for pair in zip(gains, patches, strict=True)]
         return Ranked(proposals)
 
 
@@ -190,12 +187,6 @@ class Masked(Ranker):
             rows_RQ = torch.stack(list(rows[first : first + ROWS]))
             parts.append(text.log_probs(rows_RQ, causal=False, at_R=torch.arange(first, first + len(rows_RQ))))
         return torch.cat(parts)
-
-
-def _edited(tokens_Q: Tensor, lexicon: Lexicon, proposal: Proposal) -> Tensor:
-    assert isinstance(proposal.edit, Patch)
-    start, end, texts = proposal.edit
-    return torch.cat((tokens_Q[:start], torch.tensor(lexicon.encode(texts), dtype=torch.int64), tokens_Q[end:]))
 
 
 def lexeme_model(name: str) -> Decoder:
@@ -240,13 +231,10 @@ class Surprisal(Ranker):
             if not token or is_level(lexemes[patch.start]):
                 continue
             space = source[offsets[token][0] : spans[patch.start].start]
-            other = self._first(space, patch.texts[0])
+            other = self._tokenizer.encode(space + patch.texts[0])[0]
             before = log_probs_TV[token - 1]
             found.append(Proposal(float(before[other] - before[ids[token]]), patch))
         return Ranked(found)
-
-    def _first(self, space: str, text: str) -> int:
-        return self._tokenizer.encode(space + text)[0]
 
 
 @runtime_checkable

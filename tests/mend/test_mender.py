@@ -82,13 +82,13 @@ def test_a_judge_with_other_tables_is_refused() -> None:
     tables = [LexemeConfig(num_spellings=size, num_words=64, size=8) for size in (64, 32)]
     model, judge = (Decoder(DecoderConfig(**SIZES, lexemes=each, length_buckets=(1,))) for each in tables)
     with pytest.raises(CheckpointError, match="tables of lexemes differ"):
-        Mender(model, 256, judge)
+        Mender(model, 256, lambda: judge).search([], lambda target, text: False, SearchConfig())
 
 
 def test_many_regions_share_the_judge() -> None:
     tables = LexemeConfig(num_spellings=64, num_words=64, size=8)
     model, judge = (Decoder(DecoderConfig(**SIZES, lexemes=tables, length_buckets=(1,))) for _ in range(2))
-    mender = Mender(model, 256, judge)
+    mender = Mender(model, 256, lambda: judge)
     shares = []
     for count in (1, 4):
         targets = [Target(CORE, [Region(0, 10)] * count)]

@@ -44,5 +44,5 @@ def scripted_mender(*script: tuple[str, bool, tuple[str, ...], float]) -> Mender
     """A mender without a model, with scripted edits."""
     mender = object.__new__(Mender)
     mender.proposer, mender._length = Scripted(*script), 252  # type: ignore[assignment]
-    mender._judged = None
+    mender._load_judge = None
     return mender

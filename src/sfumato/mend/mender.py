@@ -65,19 +65,18 @@ class Mender:
     Args:
         model: a model with `lexemes` and a length head.
         length: lexemes it was trained to read at once.
-        judge: an autoregressive model of lexemes that helps to order edits where the parser alone cannot verify them.
+        judge: loads an autoregressive model of lexemes, which helps to order the edits of a search when there is one.
 
     Raises:
         CheckpointError: if it is another kind of model.
     """
 
-    def __init__(self, model: Decoder, length: int, judge: Decoder | None = None) -> None:
+    def __init__(self, model: Decoder, length: int, judge: Callable[[], Decoder] | None = None) -> None:
         if model.config.lexemes is None or not model.length_buckets:
             raise CheckpointError(_NO_LEXEMES)
-        if judge is not None and judge.config.lexemes != model.config.lexemes:
-            raise CheckpointError("the judge's tables of lexemes differ from the model's; allowed: the same sizes")
+        self._model = model
+        self._load_judge = judge
         self.proposer = Proposer(model)
-        self._judged = None if judge is None else functools.partial(Proposer, model, judge=judge)
         self._length = length - _SLOTS
 
     def mend(
@@ -124,13 +123,25 @@ class Mender:
         config: SearchConfig,
         on_run: Callable[[int], None] = lambda _: None,
     ) -> Search:
-        """A search through some targets, ready to run."""
-        if self._judged is None:
+        """A search through some targets, ready to run.
+
+        Raises:
+            CheckpointError: if the judge cannot be loaded, or reads other lexemes.
+        """
+        if self._load_judge is None:
             return Search(self.proposer, verify, config, on_run=on_run)
         # The judge takes as long for many regions as for one.
         share = ProposalConfig().judged // max(1, sum(len(target.regions) for target in targets))
-        judged = self._judged(ProposalConfig(judged=share))
+        judged = Proposer(self._model, ProposalConfig(judged=share), self._judge)
         return Search(judged, verify, config, on_run=on_run, further=self.proposer)
+
+    @functools.cached_property
+    def _judge(self) -> Decoder:
+        assert self._load_judge is not None
+        judge = self._load_judge()
+        if judge.config.lexemes != self._model.config.lexemes:
+            raise CheckpointError("the judge's tables of lexemes differ from the model's; allowed: the same sizes")
+        return judge
 
     def doubts(self, source: str, calibration: Calibration) -> list[Doubt]:
         """Likely mistakes in a text that parses, which nothing has verified: at most one per function."""
@@ -297,17 +308,19 @@ def load_mender(name: str | Path) -> Mender:
     Raises:
         CheckpointError: if there is no such model, or it does not read lexemes.
     """
-    checkpoint = load_checkpoint(find_model(name))
+    path = find_model(name)
+    model, length = _load(path)
+    judge = path / JUDGE
+    return Mender(model, length, (lambda: _load(judge)[0]) if judge.is_dir() else None)
+
+
+def _load(path: Path) -> tuple[Decoder, int]:
+    """A model, ready for inference, and its canvas length."""
+    checkpoint = load_checkpoint(path)
     if not isinstance(checkpoint.model, Decoder):
         raise CheckpointError(_NO_LEXEMES)
     fuse(checkpoint.model)
-    folder = find_model(name) / JUDGE
-    judge = load_checkpoint(folder).model if folder.is_dir() else None
-    if judge is not None:
-        if not isinstance(judge, Decoder):
-            raise CheckpointError(f"{folder}: {_NO_LEXEMES}")
-        fuse(judge)
-    return Mender(checkpoint.model, checkpoint.spec.canvas_length, judge)
+    return checkpoint.model, checkpoint.spec.canvas_length
 
 
 def _gave_up(targets: Sequence[Target], search: Search, function: str | None, more: str = "") -> str:

@@ -165,8 +165,7 @@ class Reading:
     def _judged(self, judge: Decoder, found: Sequence[Proposal]) -> list[Proposal]:
         """The likeliest edits, their gaps filled, with what the judge thinks of the texts that they make.
 
-        An edit's score gains the log-likelihood of its text over that of the original one. Each lexeme more or fewer
-        counts as the text's mean, because a shorter text is always likelier. Edits not judged count as the worst.
+        An edit's score gains what `gains_of` says. Edits not judged count as the worst.
         """
         limit = self._config.judged
         patches, rest = list[tuple[float, Patch]](), list(found[limit:])
@@ -178,17 +177,7 @@ class Reading:
         patches.sort(key=lambda each: -each[0])
         rest += [Proposal(*each) for each in patches[limit:]]
         patches = patches[:limit]
-        tokens_Q = self._tokens_Q[:-1]
-        rows = [tokens_Q]
-        for _, (start, end, texts) in patches:
-            new = torch.tensor(self._lexicon.encode(texts), dtype=tokens_Q.dtype)
-            rows.append(torch.cat((tokens_Q[:start], new, tokens_Q[end:])))
-        before, *after = likelihoods(judge, rows)
-        mean = before / max(1, len(tokens_Q) - 1)
-        gains = [
-            likelihood - before - mean * (len(row) - len(tokens_Q))
-            for likelihood, row in zip(after, rows[1:], strict=True)
-        ]
+        gains = gains_of(judge, self._lexicon, self._tokens_Q[:-1], [edit for _, edit in patches])
         worst = min(gains, default=0.0)
         judged = [Proposal(score + gain, edit) for (score, edit), gain in zip(patches, gains, strict=True)]
         return sorted(judged + [Proposal(score + worst, edit) for score, edit in rest], key=_likeliest)
@@ -242,7 +231,23 @@ def _likeliest(proposal: Proposal) -> float:
     return -proposal.score
 
 
-def likelihoods(model: Decoder, rows: Sequence[Tensor]) -> list[float]:
+def gains_of(model: Decoder, lexicon: Lexicon, tokens_Q: Tensor, patches: Sequence[Patch]) -> list[float]:
+    """Log-likelihood of each edited text, minus that of the original, under an autoregressive model bound to a lexicon.
+
+    Each lexeme more or fewer counts as the text's mean, because a shorter text is always likelier.
+    """
+    rows = [tokens_Q]
+    for start, end, texts in patches:
+        new = torch.tensor(lexicon.encode(texts), dtype=tokens_Q.dtype)
+        rows.append(torch.cat((tokens_Q[:start], new, tokens_Q[end:])))
+    before, *after = _likelihoods(model, rows)
+    mean = before / max(1, len(tokens_Q) - 1)
+    return [
+        likelihood - before - mean * (len(row) - len(tokens_Q)) for likelihood, row in zip(after, rows[1:], strict=True)
+    ]
+
+
+def _likelihoods(model: Decoder, rows: Sequence[Tensor]) -> list[float]:
     """Log-likelihood of each row of tokens after its first one, under an autoregressive model."""
     found = [0.0] * len(rows)
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
