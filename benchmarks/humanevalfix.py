@@ -26,8 +26,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
 
+from benchmarks.intervals import bootstrap
 from benchmarks.repair_rankers import Masked, Mutation, Ranker, Rewriter, Rewriting, Ruff, Surprisal, Twin
-from sfumato.evaluation.statistics import bootstrap
 from sfumato.mend.mender import Mender, load_mender
 from sfumato.mend.parsing import parse
 from sfumato.mend.proposals import Proposer

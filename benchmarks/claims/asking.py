@@ -7,10 +7,10 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.intervals import bootstrap_interval
 from sfumato.data.tasks import Item, Task, find_task, items
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
-from sfumato.evaluation.statistics import bootstrap_interval
 from sfumato.evaluation.tasks import ask, check_answers
 
 

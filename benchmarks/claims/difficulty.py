@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
-from benchmarks.intervals import spearman, spearman_interval
+from benchmarks.intervals import bootstrap_interval, spearman, spearman_interval
 from benchmarks.options import Row
 from sfumato.data.tasks import Item
-from sfumato.evaluation.statistics import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

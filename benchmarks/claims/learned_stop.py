@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.steps import TASKS
+from benchmarks.intervals import bootstrap_interval
 from benchmarks.options import Row
-from sfumato.evaluation.statistics import bootstrap_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

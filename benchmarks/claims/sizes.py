@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 import sfumato
 from benchmarks.claims.asking import Asked
 from benchmarks.claims.panels import panels
+from benchmarks.intervals import bootstrap
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
-from sfumato.evaluation.statistics import bootstrap, share_interval
+from sfumato.evaluation.statistics import share_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,11 +1,11 @@
-"""Rank correlations against values computed by hand."""
+"""Bootstrap intervals, and rank correlations against values computed by hand."""
 
 from __future__ import annotations
 
 from random import Random
 
 import pytest
-from benchmarks.intervals import spearman, spearman_interval
+from benchmarks.intervals import bootstrap_interval, spearman, spearman_interval
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,17 @@ def test_a_rank_correlation_lies_in_its_interval() -> None:
     ys = [x + random.random() for x in xs]
     low, high = spearman_interval(xs, ys)
     assert -1 < low < spearman(xs, ys) < high < 1
+
+
+def test_intervals_have_their_coverage() -> None:
+    random, held = Random(0), 0
+    for i in range(100):
+        low, high = bootstrap_interval([float(random.random() < 0.4) for _ in range(80)], seed=i)
+        held += low <= 0.4 <= high
+    assert 88 <= held <= 100
+
+
+def test_interval_is_deterministic() -> None:
+    values = [0.0, 1.0, 1.0, 0.0, 1.0]
+    assert bootstrap_interval(values) == bootstrap_interval(values)
+    assert bootstrap_interval([1.0] * 9) == (1.0, 1.0)

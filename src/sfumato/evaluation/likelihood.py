@@ -65,15 +65,12 @@ def canvas_nelbo(
     total, count = 0.0, 0
     for step in range(num_batches):
         batch = pack(source, packing, seed=seed, step=step, end_id=end_id, spec=spec)
-        canvas_BT = batch.canvases_BT > 0
-        open_BT = canvas_BT & (batch.given_BT == 0)
         num_rows, num_canvases = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
         levels = sample_t(num_rows * num_canvases, generator, T_MIN).view(num_rows, num_canvases)
         t_BT = torch.cat((torch.ones(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
-        noisy_BT = process.corrupt(batch.tokens_BT, t_BT, generator)
-        tokens_BT = torch.where(open_BT, noisy_BT, batch.tokens_BT)
-        logits_NV = model.logits(read_canvases(model, batch, tokens_BT)[open_BT]).cpu()
-        x0_N, xt_N, t_N = batch.tokens_BT[open_BT], tokens_BT[open_BT], t_BT[open_BT]
+        hidden_ND, tokens_BT, free_BT = _read_noisy(model, process, batch, t_BT, generator)
+        logits_NV = model.logits(hidden_ND).cpu()
+        x0_N, xt_N, t_N = batch.tokens_BT[free_BT], tokens_BT[free_BT], t_BT[free_BT]
         total += float(nelbo_of_denoiser(process, logits_NV, x0_N, xt_N, t_N).sum())
         count += x0_N.numel()
     name = "MDLM" if not process.has_uniform else ("GIDD" if process.mask_id is not None else "UDLM, leave-one-out")
@@ -84,9 +81,19 @@ def canvas_nelbo(
     )
 
 
-def read_canvases(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
-    """The hidden states [B, T, D] that decide the canvas tokens, given a draft of them."""
-    return deciding(_read(model, batch, tokens_BT), batch.shift)
+def _read_noisy(
+    model: Model, process: Process, batch: PackedBatch, t_BT: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Put noise on the free positions of a batch's canvases, and read it.
+
+    Returns:
+        hidden_ND: the hidden states that decide the tokens of these positions.
+        tokens_BT: the batch's tokens, with the noise.
+        free_BT: bool; these positions.
+    """
+    free_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
+    tokens_BT = torch.where(free_BT, process.corrupt(batch.tokens_BT, t_BT, generator), batch.tokens_BT)
+    return deciding(_read(model, batch, tokens_BT), batch.shift)[free_BT], tokens_BT, free_BT
 
 
 def _read(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
@@ -115,13 +122,13 @@ def response_nll(
     total, count = 0.0, 0
     for step in range(num_batches):
         batch = pack(source, packing, seed=0, step=step, end_id=end_id)
-        hidden_ND, targets_N = read_clean(model, batch)
+        hidden_ND, targets_N = _read_clean(model, batch)
         total += float(functional.cross_entropy(model.logits(hidden_ND).float(), targets_N, reduction="sum"))
         count += len(targets_N)
     return Likelihood(nats_per_token=total / max(1, count), num_tokens=count, estimator="exact autoregressive NLL")
 
 
-def read_clean(model: Model, batch: PackedBatch) -> tuple[Tensor, Tensor]:
+def _read_clean(model: Model, batch: PackedBatch) -> tuple[Tensor, Tensor]:
     """Hidden states [N, D] of the clean halves that predict a token, and these tokens [N]."""
     clean_BT = (batch.targets_BT != IGNORED) & (batch.canvases_BT == 0)
     hidden_BTD = _read(model, batch, batch.tokens_BT)
@@ -164,28 +171,25 @@ def continuation_nats(
         context: at least one token; truncated on the left to fit the model.
         samples: noise draws per canvas; four times as many halve the error.
     """
-    max_length = model.decoder.config.max_position_embeddings
+    max_length, end_id = model.decoder.config.max_position_embeddings, model.tokenizer.eos_ids[0]
     text = [*context, *continuation]
     length = max_length // 2 if model.spec.autoregressive else model.spec.canvas_length
     nats, estimator, num_positions = 0.0, "", 0
     for start in range(len(context), len(text), length):
         piece = text[start : start + length]
         document = Document(text[max(0, start + len(piece) - max_length) : start], piece)
+        packing, num_tokens = _lay_out(model, document, samples)
         if model.spec.autoregressive:
-            packing = PackingConfig(rows=1, row_length=len(document.prompt) + len(piece), canvas_lengths=())
-            num_batches, num_tokens = 1, len(piece)
-            found = response_nll(
-                model.decoder, _Same(document), packing=packing, end_id=model.tokenizer.eos_ids[0], num_batches=1
-            )
+            num_batches = 1
+            found = response_nll(model.decoder, _Same(document), packing=packing, end_id=end_id, num_batches=1)
         else:
-            packing, num_tokens = _canvases(model, document, samples)
             num_batches = -(-samples // (packing.rows * packing.canvas_copies))
             found = canvas_nelbo(
                 model.decoder,
                 model.bundle.process,
                 _Same(document),
                 packing=packing,
-                end_id=model.tokenizer.eos_ids[0],
+                end_id=end_id,
                 spec=model.spec,
                 num_batches=num_batches,
                 seed=seed,
@@ -208,13 +212,13 @@ def token_logprobs(
         num_top: number of likeliest tokens to return.
     """
     document, end_id = Document(context, continuation), model.tokenizer.eos_ids[0]
+    packing, _ = _lay_out(model, document, 1)
     if model.spec.autoregressive:
-        packing = PackingConfig(rows=1, row_length=len(context) + len(continuation), canvas_lengths=())
-        hidden_ND, _ = read_clean(model.decoder, pack(_Same(document), packing, seed=0, step=0, end_id=end_id))
+        hidden_ND, _ = _read_clean(model.decoder, pack(_Same(document), packing, seed=0, step=0, end_id=end_id))
     else:
-        packing, _ = _canvases(model, document, 1)
         batch = pack(_Same(document), packing, seed=0, step=0, end_id=end_id, spec=model.spec)
-        hidden_ND = _first_read(model, batch)[: len(continuation)]
+        t_BT, generator = torch.ones(batch.tokens_BT.shape), torch.Generator().manual_seed(0)
+        hidden_ND = _read_noisy(model.decoder, model.bundle.process, batch, t_BT, generator)[0][: len(continuation)]
     chosen: list[float] = []
     top: list[list[tuple[int, float]]] = []
     for start in range(0, len(continuation), _AT_ONCE):
@@ -226,19 +230,12 @@ def token_logprobs(
     return TokenLogprobs(chosen=chosen, top=top, num_positions=packing.rows * packing.row_length)
 
 
-def _first_read(model: TextModel, batch: PackedBatch) -> Tensor:
-    open_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
-    noise_BT = model.bundle.process.corrupt(
-        batch.tokens_BT, torch.ones(batch.tokens_BT.shape), torch.Generator().manual_seed(0)
-    )
-    tokens_BT = torch.where(open_BT, noise_BT, batch.tokens_BT)
-    return read_canvases(model.decoder, batch, tokens_BT)[open_BT.to(model.decoder.device)]
-
-
-def _canvases(model: TextModel, document: Document, samples: int) -> tuple[PackingConfig, int]:
-    """Rows with a response on canvases, several copies at a time, and the tokens that count."""
+def _lay_out(model: TextModel, document: Document, samples: int) -> tuple[PackingConfig, int]:
+    """Rows with a response, for canvas models on canvases and several copies at a time, and the tokens that count."""
     spec, layout = model.spec, PrefixLayout(model.spec)
     num_before, num_response = len(document.prompt), len(document.response)
+    if spec.autoregressive:
+        return PackingConfig(rows=1, row_length=num_before + num_response, canvas_lengths=()), num_response
     whole = layout.num_whole(num_before)
     length = spec.canvas_length if layout.fixed_canvas else max(2, num_response)
     size = -(-(num_before - whole + num_response) // length) * length

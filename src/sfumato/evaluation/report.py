@@ -46,6 +46,7 @@ class Report:
 
     def __init__(self, suite: Suite, directory: Path) -> None:
         self.suite, self.directory = suite, directory
+        self._facts = directory / "systems.json"
         self._tasks: dict[str, tuple[Task, list[Item]]] = {}
         for name, config in suite.tasks.items():
             task = config.find(name)
@@ -154,10 +155,6 @@ class Report:
                 yield dataclasses.replace(base, error=str(error), attempts=error.attempts, refused=error.refused)
             else:
                 yield _judged(base, task, item, answer)
-
-    @property
-    def _facts(self) -> Path:
-        return self.directory / "systems.json"
 
     def _all_facts(self) -> dict[str, dict[str, object]]:
         return json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}

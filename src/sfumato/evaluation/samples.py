@@ -98,7 +98,7 @@ def evaluate_samples(
     *,
     n: int = 100,
     judge: TextModel | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Unpack[GenerateOptions],
 ) -> SampleScore:
     """Answer the prompts of samples and compute the statistics.

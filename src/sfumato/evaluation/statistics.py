@@ -3,26 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from random import Random
-from typing import TypeVar
-
-Each = TypeVar("Each")
-DRAWS = 2000
-"""Bootstrap samples: the ends of an interval are then off by about a fiftieth of its width."""
-
-
-def bootstrap_interval(values: Sequence[float], *, seed: int = 0) -> tuple[float, float]:
-    """95% bootstrap percentile interval of the mean of one or more values."""
-    return bootstrap(lambda drawn: sum(drawn) / len(drawn), values, Random(f"bootstrap {seed}"))
-
-
-def bootstrap(
-    statistic: Callable[[Sequence[Each]], float], values: Sequence[Each], random: Random
-) -> tuple[float, float]:
-    """95% bootstrap percentile interval of a statistic of one or more values."""
-    found = sorted(statistic(random.choices(values, k=len(values))) for _ in range(DRAWS))
-    return found[round(0.025 * (DRAWS - 1))], found[round(0.975 * (DRAWS - 1))]
 
 
 def share_interval(right: int, n: int) -> tuple[float, float]:

@@ -5,7 +5,6 @@ Also scores for filling gaps, pieces cut out of gold responses, and for predicti
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -76,7 +75,7 @@ def evaluate_task(
     *,
     n: int = 100,
     twin: TextModel | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Unpack[GenerateOptions],
 ) -> TaskScore:
     """Score a model on n items of a task's test split.
@@ -190,7 +189,7 @@ def asked_items(name: str, seed: int, n: int) -> tuple[Task, list[Item]]:
 def ask(
     model: TextModel,
     prompts: Sequence[Prompt],
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Unpack[GenerateOptions],
 ) -> list[Result]:
     """Answers to prompts, ROWS at a time, prompt i with seed + i, without checking the kinds of prompts.
@@ -204,7 +203,10 @@ def ask(
     for start in range(0, len(prompts), ROWS):
         part = prompts[start : start + ROWS]
         seeds = [seed + start + i for i in range(len(part))]
-        tell = on_progress and functools.partial(_tell, on_progress, start, len(prompts))
+
+        def tell(done: int, before: int = start) -> None:
+            on_progress(before + done, len(prompts))
+
         results += model.generate_batch(part, seeds=seeds, on_progress=tell, **options)
     for result in results:
         if result.failed:
@@ -215,10 +217,6 @@ def ask(
 def check_answers(task: Task, asked: Sequence[Item], results: Sequence[Result]) -> list[bool]:
     """Whether each answer is right."""
     return [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
-
-
-def _tell(on_progress: Callable[[int, int], None], before: int, total: int, done: int) -> None:
-    on_progress(before + done, total)
 
 
 def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -> TwinScore:
@@ -256,7 +254,7 @@ def evaluate_gaps(
     name: str,
     *,
     n: int = 100,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Unpack[InfillOptions],
 ) -> GapScore:
     """Cut a random piece out of n gold responses and let the model fill it, without telling its length.
@@ -287,8 +285,7 @@ def evaluate_gaps(
         right += task.check(item, f"{prefix}{result.text}{suffix}")
         near += abs(len(tokenizer.encode(result.text)) - size) <= 1
         num_steps += result.usage.denoising_steps
-        if on_progress:
-            on_progress(i + 1, n)
+        on_progress(i + 1, n)
     return GapScore(
         task=name,
         n=n,
@@ -326,7 +323,7 @@ def evaluate_lengths(
     name: str,
     *,
     n: int = 100,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Unpack[GenerateOptions],
 ) -> LengthScore:
     """Compare the length head with gold responses, and answer n items with and without it.
