@@ -428,10 +428,10 @@ def _bounds(log: Path) -> list[Row]:
 def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """Memory and speed of a model shape on this machine, as `sfumato doctor` reports them for a checkpoint."""
     from benchmarks.shapes import build_shape
-    from sfumato.cli.doctor import model_report, print_model_report
+    from sfumato.cli.doctor import print_model_report
 
     built, spec = build_shape(model)
-    print_model_report(model_report(model, built, spec, "random weights in this shape"), as_json)
+    print_model_report(model, built, spec, "random weights in this shape", as_json=as_json)
 
 
 _COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)

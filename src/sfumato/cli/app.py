@@ -16,15 +16,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.chat import chat
 from sfumato.cli.convert import convert, export
-from sfumato.cli.data import COMMANDS as DATA_COMMANDS
-from sfumato.cli.data import data
+from sfumato.cli.data import data, synth
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
 from sfumato.cli.heads import heads
 from sfumato.cli.mend import lsp, mend
-from sfumato.cli.models import COMMANDS as MODELS_COMMANDS
-from sfumato.cli.models import models, pull
+from sfumato.cli.models import list_, models, pull, rm, show, where
 from sfumato.cli.options import expand
 from sfumato.cli.report import report
 from sfumato.cli.rl import rl
@@ -36,8 +34,8 @@ from sfumato.interrupts import exit_code
 
 FAILURE, USAGE = 1, 2
 # Option numbers of glibc's malloc.h; 32 MB is the maximum for the first.
-_MMAP_THRESHOLD, _LARGEST_MAPPED = -3, 32 * 2**20
-_TRIM_THRESHOLD, _MOST_KEPT = -1, 512 * 2**20
+_MMAP_THRESHOLD, _MIN_MAPPED = -3, 32 * 2**20
+_TRIM_THRESHOLD, _MAX_FREE = -1, 512 * 2**20
 _TOP_PAD, _GROWTH = -2, 64 * 2**20
 
 
@@ -101,8 +99,8 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
-    mallopt(_MMAP_THRESHOLD, _LARGEST_MAPPED)
-    mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
+    mallopt(_MMAP_THRESHOLD, _MIN_MAPPED)
+    mallopt(_TRIM_THRESHOLD, _MAX_FREE)
     mallopt(_TOP_PAD, _GROWTH)
 
 
@@ -145,9 +143,9 @@ _TRAINING, _MODELS = "Training", "Models and setup"
 _add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend}, "Generate and edit")
 _add(app, {"serve": serve, "mcp": mcp, "lsp": lsp}, "Servers")
 _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl}, _TRAINING)
-_add(data, DATA_COMMANDS)
+_add(data, {"synth": synth})
 app.add_typer(data, name="data", cls=Group, rich_help_panel=_TRAINING)
 _add(app, {"eval": evaluate, "report": report}, "Evaluation")
 _add(app, {"doctor": doctor, "pull": pull, "convert": convert, "export": export}, _MODELS)
-_add(models, MODELS_COMMANDS)
+_add(models, {"list": list_, "show": show, "where": where, "rm": rm})
 app.add_typer(models, name="models", cls=Group, rich_help_panel=_MODELS)

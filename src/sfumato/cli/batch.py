@@ -223,7 +223,9 @@ def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]
     requests: list[tuple[Job, Request]] = []
     for job in jobs:
         try:
-            requests.append((job, _request(model, job)))
+            request = model.request(job.prompt, n=job.n, **cast("GenerateOptions", job.options))
+            model.engine.check_request(request)
+            requests.append((job, request))
         except Exception as error:
             # A bad line must not stop the others.
             message = str(error) if isinstance(error, SfumatoError) else f"unexpected {type(error).__name__}: {error}"
@@ -241,12 +243,6 @@ def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]
                 yield job, objects[0] if job.n == 1 else {"results": objects}
                 num_done, found[index] = num_done + 1, {}
                 advance(num_done, len(requests))
-
-
-def _request(model: TextModel, job: Job) -> Request:
-    request = model.request(job.prompt, n=job.n, **cast("GenerateOptions", job.options))
-    model.engine.check_request(request)
-    return request
 
 
 def answer_on_ray(jobs: list[Job], model: str, settings: Json, num_workers: int) -> Iterator[tuple[Job, Json]]:

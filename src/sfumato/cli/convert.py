@@ -83,10 +83,10 @@ def convert(
     tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(source_path)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
+        # With the tokenizer of the base.
         export_like(directory, checkpoint, find_model(base), dtype=stored)
-        typer.echo(str(directory))
-        return
-    if to == "huggingface":
+        tokenizer = None
+    elif to == "huggingface":
         export_checkpoint(directory, checkpoint, tokenizer.eos_ids if tokenizer else (), dtype=stored)
     else:
         if not isinstance(checkpoint.model, Decoder):
@@ -135,8 +135,8 @@ def export(
     opened = open_checkpoint(find_model(source))
     checkpoint = load_checkpoint(opened)
     check_exportable(source, checkpoint)
-    own = opened if isinstance(opened, Path) else None
-    export_onnx(directory, name or Path(source).name, checkpoint, Tokenizer.of(opened), dtype=dtype, source=own)
+    folder = opened if isinstance(opened, Path) else None
+    export_onnx(directory, name or Path(source).name, checkpoint, Tokenizer.of(opened), dtype=dtype, source=folder)
     typer.echo(str(directory / MANIFEST))
 
 

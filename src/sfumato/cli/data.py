@@ -97,9 +97,6 @@ def synth(
     typer.echo(json.dumps({**summary, "seconds": seconds, "directory": str(directory)}))
 
 
-COMMANDS = {"synth": synth}
-
-
 def _topics(files: Sequence[Path]) -> list[str]:
     """The non-blank lines of some files."""
     topics: list[str] = []

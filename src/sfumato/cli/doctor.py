@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,32 +38,32 @@ def doctor(
         from sfumato.checkpoints.load import build
         from sfumato.checkpoints.registry import find_model
 
-        print_model_report(model_report(model, *build(find_model(model))), as_json)
+        print_model_report(model, *build(find_model(model)), as_json=as_json)
         return
-    _print(_report(), _rows, as_json)
+    report = _report()
+    _print(report, _rows(report), as_json)
 
 
-def print_model_report(report: dict[str, Any], as_json: bool) -> None:
-    """Print the result of `model_report`."""
-    _print(report, _model_rows, as_json)
-
-
-def _print(report: dict[str, Any], rows: Callable[[dict[str, Any]], list[tuple[str, str]]], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(report))
-        return
-    lines = rows(report)
-    width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        typer.echo(f"{name:<{width}}  {value}")
-
-
-def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> dict[str, Any]:
+def print_model_report(name: str, model: Model, spec: GenerationSpec, family: str, *, as_json: bool) -> None:
     """Describe a model and its requirements, without reading its weights.
 
     Args:
         model: may be on the meta device.
     """
+    report = _model_report(name, model, spec, family)
+    _print(report, _model_rows(report), as_json)
+
+
+def _print(report: dict[str, Any], rows: list[tuple[str, str]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(report))
+        return
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        typer.echo(f"{name:<{width}}  {value}")
+
+
+def _model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> dict[str, Any]:
     import torch
 
     from sfumato.costs import in_integers, measure_machine, model_size, step_cost
@@ -75,9 +74,9 @@ def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> 
 
     size, cost = model_size(model), step_cost(model, CANVAS, PREFIX, soft_embedding=spec.self_conditioning)
     machine = measure_machine()
-    least_s = {"float32": machine.seconds(cost, 4)}
+    min_s = {"float32": machine.seconds(cost, 4)}
     if multiplies_integers(torch.device("cpu")):
-        least_s["w8a8"] = in_integers(machine).seconds(cost, 1)
+        min_s["w8a8"] = in_integers(machine).seconds(cost, 1)
     width = model.embedding_VD.shape[1]
     return {
         "model": name,
@@ -103,7 +102,7 @@ def model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> 
             "prefix": PREFIX,
             "operations": cost.operations,
             "bytes_float32": cost.bytes(4),
-            **{f"least_seconds_{kind}": seconds for kind, seconds in least_s.items()},
+            **{f"least_seconds_{kind}": seconds for kind, seconds in min_s.items()},
         },
     }
 

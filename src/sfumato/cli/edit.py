@@ -17,8 +17,8 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import Model, Sampling, Stop, System, Weights
-from sfumato.cli.output import CONTROLS, count, print_figures, show_difference, take_stdin, write_changes
+from sfumato.cli.options import DryRun, JsonOnly, Model, Sampling, Stop, System, Weights, Yes
+from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, show_difference, take_stdin, write_changes
 from sfumato.errors import ConfigError, RequestError
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     ".json": json.loads,
     ".toml": tomllib.loads,
 }
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and write nothing.")]
 
 
 def edit(
@@ -56,15 +54,15 @@ def edit(
     n: Annotated[
         int, typer.Option("--n", help="Number of attempts; the most certain one is shown, --json prints all.")
     ] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the diff and write nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
     force: Annotated[
         bool, typer.Option("--force", help="Write even if a line becomes empty or the file no longer parses.")
     ] = False,
     model: Model = "tiny",
     system: System = None,
     sampling: Sampling = Sampling(),
-    as_json: Json = False,
+    as_json: JsonOnly = False,
     weights: Weights = Weights(),
 ) -> None:
     """Edit a file in place: show the diff and ask before writing."""
@@ -87,8 +85,7 @@ def edit(
     results = results if isinstance(results, list) else [results]
     result = results[0]
     if as_json:
-        objects = [one.to_dict() for one in results]
-        typer.echo(json.dumps(objects[0] if n == 1 else {"results": objects}))
+        print_objects([one.to_dict() for one in results], "results")
         _exit_on_failure(result)
         return
     changed = result.text != text
@@ -122,7 +119,7 @@ def infill(
     system: System = None,
     stop: Stop = None,
     sampling: Sampling = Sampling(),
-    as_json: Json = False,
+    as_json: JsonOnly = False,
     weights: Weights = Weights(),
 ) -> None:
     """Fill a gap in a text and print the result."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from sfumato.cli.options import ModelName, Sampling, Settings, Stop, System, Weights, complete_task
-from sfumato.cli.output import print_table, progress
+from sfumato.cli.output import print_objects, print_table, progress
 from sfumato.errors import RequestError
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def _evaluate_samples(
             score = evaluate_samples(model, samples, n=n, judge=reader, on_progress=tell, **options)
         scores.append(dataclasses.asdict(score))
     if as_json:
-        typer.echo(json.dumps(scores[0] if len(scores) == 1 else {"samples": scores}))
+        print_objects(scores, "samples")
         return
     for values in scores:
         for name, value in values.items():
@@ -162,8 +161,7 @@ def _print_each(
             with progress(title, n) as tell:
                 scores.append(measure(task, n=n, steps=cap, on_progress=tell))
     if as_json:
-        objects = [dataclasses.asdict(score) for score in scores]
-        typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"tasks": objects}))
+        print_objects([dataclasses.asdict(score) for score in scores], "tasks")
     else:
         print_table([{"task": score.task} | cells(score) for score in scores], left="task")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import sfumato
-from sfumato.cli.options import Model
+from sfumato.cli.options import DryRun, JsonOnly, Model, Yes
 from sfumato.cli.output import count, print_figures, progress, show_difference, take_stdin, write_changes
 from sfumato.config import check_number
 from sfumato.errors import ConfigError, RequestError
@@ -51,9 +51,9 @@ def mend(
         typer.Option(help="Directory to run the tests in; default: the nearest with a pyproject.toml or similar."),
     ] = None,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit per test run, in seconds.")] = 300.0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the diff and write nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and write nothing.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    as_json: JsonOnly = False,
     model: Model = "mend",
 ) -> None:
     """Repair Python: fix syntax errors and, with --test, bugs that the tests find.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -117,6 +116,3 @@ def pull(
     with Signals() as signals, signals.raised(), progress(f"getting {wanted}"):
         path = pull_packaged(wanted)
     typer.echo(str(path))
-
-
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_, "show": show, "where": where, "rm": rm}

@@ -62,6 +62,9 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the sampler, e.g. entropy_bound=0.2. Repeatable."),
 ]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the diff and write nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
+JsonOnly = Annotated[bool, typer.Option("--json", help="Print one JSON object and write nothing.")]
 
 
 @dataclass(frozen=True, kw_only=True)

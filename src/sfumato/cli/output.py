@@ -1,7 +1,8 @@
-"""What commands share at the terminal: tables, progress, diffs, figures, questions, and stdin."""
+"""What commands share at the terminal: tables, JSON, progress, diffs, figures, questions, and stdin."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,11 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
         cells = (row[name] for name in shown)
         table.add_row(*("-" if cell is None else cell for cell in cells))
     console.print(table)
+
+
+def print_objects(objects: Sequence[Mapping[str, object]], name: str) -> None:
+    """Print one JSON object: the only one given, or one that lists all under a name."""
+    typer.echo(json.dumps(objects[0] if len(objects) == 1 else {name: objects}))
 
 
 @contextmanager

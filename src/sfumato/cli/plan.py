@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sfumato.cli.output import print_table
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, unknown
 
 if TYPE_CHECKING:
     from sfumato.training.plan import Plan
@@ -31,7 +31,6 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
     Raises:
         ConfigError: if the subject is none of these, or the GPU is unknown.
     """
-    from sfumato.errors import unknown
     from sfumato.hardware import GPUS
     from sfumato.training.plan import MFU, count_parameters, plan
     from sfumato.training.run import outline
@@ -95,7 +94,7 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
         config = build(subject)[0].config
         if not isinstance(config, DecoderConfig):
             raise ConfigError(f"{subject} holds no decoder; allowed: a model of the families that recipes can train")
-        model = json.loads(json.dumps(config.to_dict()))
+        model = config.to_dict()
     else:
         raise ConfigError(
             f"cannot plan {subject}; allowed: a recipe (.toml), {', '.join(SHAPES)}, or a directory with a config.json"

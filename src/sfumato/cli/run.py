@@ -16,7 +16,7 @@ from rich.console import Console
 
 from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
-from sfumato.cli.output import CONTROLS, count, print_figures, take_stdin
+from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, take_stdin
 from sfumato.data.kinds import examples
 from sfumato.errors import RequestError
 from sfumato.interrupts import Signals
@@ -231,7 +231,7 @@ def _print_json(results: Sequence[Result], with_trace: bool) -> None:
     if not with_trace:
         for values in objects:
             values.pop("trace", None)
-    typer.echo(json.dumps(objects[0] if len(objects) == 1 else {"results": objects}))
+    print_objects(objects, "results")
 
 
 def print_text(results: Sequence[Result]) -> None:
