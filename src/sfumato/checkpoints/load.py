@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -32,11 +31,12 @@ from sfumato.checkpoints.tensors import (
     GGUFSource,
     SafetensorsSource,
     TensorSource,
-    opened_tensors,
+    open_tensors,
     round_tensor,
     save_delta,
     tensors_of,
     weight_files,
+    write_tensors,
 )
 from sfumato.config import read_json
 from sfumato.errors import CheckpointError, ConfigError, unknown
@@ -107,7 +107,7 @@ def save_checkpoint(
         for name, tensor in weights.items():
             weight = tensor.detach().to("cpu", dtype)
             stored |= {name: weight.contiguous()} if bits is None else round_tensor(name, weight, bits)
-        write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+        write_tensors(directory / WEIGHTS, stored)
         # It would be mistaken for the weights.
         (directory / DELTA).unlink(missing_ok=True)
     else:
@@ -139,7 +139,7 @@ def export_checkpoint(
     config = hugging_face_config(model.config)
     stored = _tensors_to_store(FAMILIES[config["model_type"]], model, dtype)
     config["dtype"] = str(next(iter(stored.values())).dtype).removeprefix("torch.")
-    write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+    write_tensors(directory / WEIGHTS, stored)
     write_json(directory / "generation_config.json", {"eos_token_id": list(eos_ids)})
     write_json(directory / "config.json", config)
 
@@ -173,7 +173,7 @@ def export_like(directory: Path, checkpoint: Checkpoint, base: Path, *, dtype: t
         FAMILIES[kind], checkpoint.model, SafetensorsSource(base).dtypes if dtype is None else dtype
     )
     _copy_others(directory, base)
-    write_atomically(directory / WEIGHTS, save(stored, metadata={"format": "pt"}))
+    write_tensors(directory / WEIGHTS, stored)
 
 
 def _tensors_to_store(
@@ -239,7 +239,7 @@ def preparation_of(source: Path | GGUFFile) -> Preparation | None:
     if isinstance(source, GGUFFile) or not ((source / WEIGHTS).is_file() or (source / INDEX).is_file()):
         return None
     path = next(iter(weight_files(source)))
-    with opened_tensors(path) as file:
+    with open_tensors(path) as file:
         record = (file.metadata() or {}).get(PREPARED)
     return None if record is None else Preparation.parse(record, path)
 

@@ -46,7 +46,7 @@ _COLD, _NEVER = 1e-4, -1e30
 ExportDType = Literal["float32", "int8"]
 
 
-class _Cached:
+class _CachedAttention:
     """Attention over given keys and values, and those of the computed positions.
 
     Args:
@@ -72,8 +72,8 @@ class _Cached:
         scores_GKS = queries_GKE @ keys_GSE.transpose(1, 2)
         num_queries = queries_HQE.shape[1]
         scores_GRQS = scores_GKS.reshape(num_groups, -1, num_queries, keys_GSE.shape[1])
-        place_Q = torch.arange(num_queries) + self._cache.shape[3]
-        hidden_QS = self._causal & (torch.arange(keys_GSE.shape[1])[None] > place_Q[:, None])
+        position_Q = torch.arange(num_queries) + self._cache.shape[3]
+        hidden_QS = self._causal & (torch.arange(keys_GSE.shape[1])[None] > position_Q[:, None])
         shares_GRQS = scores_GRQS.masked_fill(hidden_QS, _NEVER).softmax(-1)
         out_GKE = shares_GRQS.reshape(num_groups, -1, keys_GSE.shape[1]) @ values_GSE
         return out_GKE.reshape(-1, num_queries, size).transpose(0, 1)[None]
@@ -129,7 +129,7 @@ class StepGraph(nn.Module):
             soft_after: float32 [N, D].
             lengths: float32 [N, B + 1]; probability of each answer length after them.
         """
-        attention = _Cached(cache, causal)
+        attention = _CachedAttention(cache, causal)
         positions_1Q = torch.arange(tokens.shape[0])[None] + cache.shape[3]
         canvas_1Q, given_1Q = (None if mark is None else mark[None].float() for mark in (canvas, given))
         hidden_1QD = self.model(
@@ -314,12 +314,12 @@ def trace(model: Decoder, held: bytes) -> bytes:
     # Matrices stay as stored; runtimes transpose them once.
     optimize_ir(program.model, should_fold=lambda node: False if node.op_type == "Transpose" else None)
     proto: onnx.ModelProto = ir.serde.serialize_model(program.model)
-    _refer(proto, places(held))
+    _refer(proto, find_tensors(held))
     graph_bytes: bytes = proto.SerializeToString(deterministic=True)
     return graph_bytes
 
 
-class Place(NamedTuple):
+class StoredTensor(NamedTuple):
     """Location of a tensor in a safetensors file."""
 
     dtype: str
@@ -328,7 +328,7 @@ class Place(NamedTuple):
     size_bytes: int
 
 
-def places(held: bytes) -> dict[str, Place]:
+def find_tensors(held: bytes) -> dict[str, StoredTensor]:
     """The tensors of a safetensors file."""
     (size,) = struct.unpack_from("<Q", held)
     header = json.loads(held[8 : 8 + size])
@@ -336,7 +336,7 @@ def places(held: bytes) -> dict[str, Place]:
     found = {}
     for name, tensor in header.items():
         start, end = tensor["data_offsets"]
-        found[name] = Place(tensor["dtype"], tensor["shape"], 8 + size + start, end - start)
+        found[name] = StoredTensor(tensor["dtype"], tensor["shape"], 8 + size + start, end - start)
     return found
 
 
@@ -345,7 +345,7 @@ def _stored_as_read(source: Path, model: Decoder) -> bytes | None:
     if not (source / WEIGHTS).is_file():
         return None
     held = (source / WEIGHTS).read_bytes()
-    found = places(held)
+    found = find_tensors(held)
     for name, tensor in model.state_dict().items():
         whole, levels, scales = (found.get(each) for each in (name, *_rounded(name)))
         is_rounded = levels is not None and scales is not None and levels.dtype == "I8" and scales.shape[-1] == 1
@@ -358,7 +358,7 @@ def _rounded(name: str) -> tuple[str, str]:
     return f"{name}{LEVELS}", f"{name}{SCALES}"
 
 
-def _refer(proto: onnx.ModelProto, stored: Mapping[str, Place]) -> None:
+def _refer(proto: onnx.ModelProto, stored: Mapping[str, StoredTensor]) -> None:
     """Make a graph read its weights from the file instead of containing them."""
     import onnx
 
@@ -389,12 +389,12 @@ def _refer(proto: onnx.ModelProto, stored: Mapping[str, Place]) -> None:
         part.ClearField("metadata_props")
 
 
-def _external(name: str, place: Place) -> onnx.TensorProto:
+def _external(name: str, stored: StoredTensor) -> onnx.TensorProto:
     import onnx
 
     kinds = {"F32": onnx.TensorProto.FLOAT, "I8": onnx.TensorProto.INT8}
-    tensor = onnx.TensorProto(name=name, data_type=kinds[place.dtype], dims=place.shape)
+    tensor = onnx.TensorProto(name=name, data_type=kinds[stored.dtype], dims=stored.shape)
     tensor.data_location = onnx.TensorProto.EXTERNAL
-    about = {"location": WEIGHTS, "offset": place.start, "length": place.size_bytes}
+    about = {"location": WEIGHTS, "offset": stored.start, "length": stored.size_bytes}
     tensor.external_data.extend(onnx.StringStringEntryProto(key=key, value=str(value)) for key, value in about.items())
     return tensor

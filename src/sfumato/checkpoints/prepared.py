@@ -18,7 +18,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from sfumato.checkpoints.tensors import DTYPES, INDEX, PREPARED, opened_tensors
+from sfumato.checkpoints.tensors import DTYPES, INDEX, PREPARED, open_tensors
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.kernels.cpu.products import Matrix, is_available
 from sfumato.models.model import Model, set_backend
@@ -131,7 +131,7 @@ class Layout:
             )
         tensors: dict[str, Tensor] = {}
         for path in paths:
-            with opened_tensors(path) as file:
+            with open_tensors(path) as file:
                 record = (file.metadata() or {}).get(PREPARED)
                 if record is None or Preparation.parse(record, path) != self.preparation:
                     raise CheckpointError(f"{path} belongs to another conversion than the other files; convert again")

@@ -217,19 +217,20 @@ def list_models() -> list[StoredModel]:
     return [*_list_embedded(), *_list_packaged(), *_list_fetched()]
 
 
-def find_kept() -> StoredModel | None:
-    """The cache of results computed from models, as a whole; None if empty."""
+def list_kept() -> Iterator[StoredModel]:
+    """The cache of results computed from models, as one entry; none if it is empty."""
     directory = cache_directory() / KEPT
     files = [path for path in directory.glob("**/*") if path.is_file()]
-    size = sum(file.stat().st_size for file in files)
-    return StoredModel(name=KEPT, source="cache", path=directory, size_bytes=size) if files else None
+    if files:
+        size = sum(file.stat().st_size for file in files)
+        yield StoredModel(name=KEPT, source="cache", path=directory, size_bytes=size)
 
 
 def remove(name: str) -> StoredModel:
     """Delete a model's downloads, or the cache.
 
     Args:
-        name: from `list_models` or `find_kept`.
+        name: from `list_models` or `list_kept`.
 
     Returns:
         What was removed.
@@ -237,7 +238,7 @@ def remove(name: str) -> StoredModel:
     Raises:
         CheckpointError: if there is no such model, nothing of it is here, or it is part of an installation.
     """
-    models = {model.name: model for model in [*list_models(), *filter(None, [find_kept()])]}
+    models = {model.name: model for model in [*list_models(), *list_kept()]}
     if name not in models:
         raise CheckpointError(unknown("model", name, models))
     model = models[name]

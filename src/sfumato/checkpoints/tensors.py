@@ -94,7 +94,7 @@ class SafetensorsSource:
         self.dtypes: dict[str, torch.dtype | None] = {}
         """Type of every tensor; None for quantized tensors, and for types that weights do not have."""
         for path, named in self.files.items():
-            with opened_tensors(path) as file:
+            with open_tensors(path) as file:
                 if PREPARED in (file.metadata() or {}):
                     raise CheckpointError(
                         f"{directory} holds quantized weights in the form in which they are multiplied; allowed: to "
@@ -115,10 +115,10 @@ class SafetensorsSource:
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
         for path in self.files:
-            with opened_tensors(path) as file:
+            with open_tensors(path) as file:
                 remaining = list(reversed(stored_shapes(file)))
             while remaining:
-                with opened_tensors(path) as file:
+                with open_tensors(path) as file:
                     held_bytes = 0
                     while remaining and held_bytes < _PORTION_BYTES:
                         tensor = read_tensor(file, remaining[-1])
@@ -198,13 +198,18 @@ def is_rounded(file: Any, name: str) -> bool:
 
 
 @contextmanager
-def opened_tensors(path: Path) -> Iterator[Any]:
+def open_tensors(path: Path) -> Iterator[Any]:
     """safe_open with our errors, on opening and on reading."""
     try:
         with safe_open(path, framework="pt") as file:
             yield file
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"cannot read {path}: {error}; is the file complete?") from None
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Replace a safetensors file, see `write_atomically`."""
+    write_atomically(path, save(dict(tensors), metadata={"format": "pt"}))
 
 
 class GGUFSource:
@@ -338,7 +343,7 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
     for name, tensor in new.items():
         stored |= round_tensor(name, tensor.detach().cpu().float(), bits)
     info = {"base": base, "sha256": _sha256(path), "taken": sorted(taken)}
-    write_atomically(directory / DELTA, save(stored, metadata={"format": "pt"}))
+    write_tensors(directory / DELTA, stored)
     write_json(directory / BASE, info)
 
 
@@ -378,7 +383,7 @@ class DeltaSource:
         missing = self._taken - self._base.shapes().keys()
         if missing:
             raise CheckpointError(f"{path} lacks tensors that {directory} changes: {', '.join(sorted(missing)[:8])}")
-        with opened_tensors(self._path) as file:
+        with open_tensors(self._path) as file:
             stored = stored_shapes(file)
         self._changed, shapes = stored.keys() & self._taken, self._base.shapes()
         for name in sorted(self._changed):
@@ -392,7 +397,7 @@ class DeltaSource:
         return taken | self._new
 
     def __iter__(self) -> Iterator[tuple[str, Tensor]]:
-        with opened_tensors(self._path) as file:
+        with open_tensors(self._path) as file:
             for name, tensor in self._base:
                 if name in self._changed:
                     difference = read_tensor(file, name)

@@ -28,9 +28,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def list_(as_json: Json = False) -> None:
     """List all models: embedded, from packages, and in the hub's cache; and what is cached between starts."""
-    from sfumato.checkpoints.registry import find_kept, list_models
+    from sfumato.checkpoints.registry import list_kept, list_models
 
-    found = [*list_models(), *filter(None, [find_kept()])]
+    found = [*list_models(), *list_kept()]
     if as_json:
         typer.echo(json.dumps([model.to_dict() for model in found]))
         return

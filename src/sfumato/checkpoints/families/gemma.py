@@ -22,7 +22,7 @@ _SAMPLER = "EntropyBoundSamplerConfig"
 
 def _build(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     table.expect("tie_word_embeddings", True)
-    config = gemma_config(table.table("text_config"))
+    config = _text_config(table.table("text_config"))
     canvas_length = table.number("canvas_length", 256)
     table.finish(IMAGE_KEYS)
     return Gemma(config), GenerationSpec(
@@ -34,12 +34,7 @@ def _build(table: ConfigTable) -> tuple[Model, GenerationSpec]:
     )
 
 
-def gemma_config(table: ConfigTable) -> GemmaConfig:
-    """Read the text_config of a DiffusionGemma.
-
-    Raises:
-        CheckpointError: if a value is missing, not a number, or asks for what is not computed.
-    """
+def _text_config(table: ConfigTable) -> GemmaConfig:
     table.expect("hidden_activation", ACTIVATION)
     # Encoder and decoder would each have biases of their own: the reference ties only weights.
     table.expect("attention_bias", False)
