@@ -7,9 +7,9 @@ import dataclasses
 import json
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol, Unpack
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,8 +21,12 @@ from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
 from sfumato.interrupts import Interrupted, Signals
 
 if TYPE_CHECKING:
+    from sfumato.cli.remote import RemoteModel
+    from sfumato.engine.model import TextModel
     from sfumato.engine.options import GenerateOptions
-    from sfumato.engine.request import Event, Result
+    from sfumato.engine.request import Result
+
+    ChatModel = TextModel | RemoteModel
 
 MAX_TOKENS = 512
 """Default limit per answer, for models with at least twice as many positions."""
@@ -38,21 +42,6 @@ _COMMANDS = {
     "/save FILE": "append the conversation to FILE as one line of JSON",
     "/quit": "leave; Ctrl-D does the same",
 }
-
-
-class Answering(Protocol):
-    """The other side of a conversation: a `TextModel`, or a model on a server."""
-
-    @property
-    def kinds(self) -> Sequence[object]:
-        """Kinds of prompts it was trained on; empty if it takes any prompt."""
-
-    @property
-    def context_length(self) -> int:
-        """Maximum positions of prompt and answer together."""
-
-    def stream(self, prompt: Sequence[Mapping[str, object]], **options: Unpack[GenerateOptions]) -> Iterator[Event]:
-        """Answer a conversation, step by step; refuse at once what does not fit."""
 
 
 def chat(
@@ -113,7 +102,7 @@ def chat(
 
 
 @contextlib.contextmanager
-def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[Callable[[str | None], Answering]]:
+def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[Callable[[str | None], ChatModel]]:
     """A function that finds models by name, in this process or on a server.
 
     Raises:
@@ -138,7 +127,7 @@ class Conversation:
     """A conversation with a model that stays loaded."""
 
     def __init__(
-        self, model: Answering, options: GenerateOptions, *, load: Callable[[str], Answering], live: bool = False
+        self, model: ChatModel, options: GenerateOptions, *, load: Callable[[str], ChatModel], live: bool = False
     ) -> None:
         self.model, self.options = model, options.copy()
         self.messages: list[dict[str, str]] = []
