@@ -30,7 +30,7 @@ RUN_LIMITS = Limits(seconds=15.0, memory_bytes=1 << 30, file_bytes=1 << 20, outp
 _NUMBER = re.compile(r"(?:(?<![\d)])-)?\d[\d,]*(?:\.\d+)?")
 _LETTER = re.compile(r"\b[A-Z]\b")
 # Ends a completed function: the first line after it that is not indented.
-_BEHIND = re.compile(r"\n(?=[^\s#)\]}])")
+_END = re.compile(r"\n(?=[^\s#)\]}])")
 _FENCE = re.compile(r"```(?:python|py)?\n(.*?)(?:```|\Z)", re.S)
 _Json = Mapping[str, Any]
 
@@ -96,7 +96,7 @@ def program_of(item: Item, response: str) -> str:
         # Keep the task's imports and helpers, in case the answer omits them.
         function = head[: head.index(f"def {name}(")] + code
     else:
-        body = _BEHIND.split(code, maxsplit=1)[0]
+        body = _END.split(code, maxsplit=1)[0]
         function = head + (body if body[:1].isspace() or not body else "    " + body)
     return f"{function}\n\n{item.meta['test']}\ncheck({name})\n"
 

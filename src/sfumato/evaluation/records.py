@@ -61,9 +61,7 @@ class Records:
             invalid line.
     """
 
-    def __init__(
-        self, directory: Path, meaning: dict[str, Any], asks: Callable[[Record], bool] = lambda record: True
-    ) -> None:
+    def __init__(self, directory: Path, meaning: dict[str, Any], asks: Callable[[Record], bool]) -> None:
         self._asks = asks
         self._path = directory / "results.jsonl"
         self._done: dict[tuple[str, str, int], Record] = {}

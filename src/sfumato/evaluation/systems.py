@@ -92,9 +92,8 @@ class LocalSystem:
     def __init__(self, config: SystemConfig) -> None:
         # A thread count holds for the whole process, and so for the systems after this one.
         threads = config.threads or _default_threads()
-        given: dict[str, Any] = {"quantize": config.quantize or None, "threads": threads}
         started = time.perf_counter()
-        self._model = load(config.model, **given)
+        self._model = load(config.model, quantize=config.quantize or None, threads=threads)
         self._load_s = time.perf_counter() - started
         self._options = config.options
         self._is_warm = False
