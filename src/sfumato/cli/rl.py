@@ -66,8 +66,8 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     checkpoint = directory / "checkpoint"
     save_checkpoint(checkpoint, trainer.model, model.spec, generation=model.generation, tensors=trainer.averaged())
     model.tokenizer.save(checkpoint)
-    if isinstance(model.bundle.stop_head, LearnedStop):
-        model.bundle.stop_head.write(checkpoint)
+    if stop_head is not None:
+        stop_head.write(checkpoint)
     typer.echo(json.dumps(_summary(trainer, checkpoint)))
 
 

@@ -98,7 +98,8 @@ def run(
         raise RequestError(f"ray is {ray}; allowed with --batch only")
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
-    if trace not in (None, "-") and not Path(str(trace)).absolute().parent.is_dir():
+    trace_file = None if trace is None or trace == "-" else Path(trace)
+    if trace_file is not None and not trace_file.absolute().parent.is_dir():
         raise RequestError(f"trace is {trace!r}; allowed: a file in an existing directory")
     if "-" in (prompt, batch) and schema == "-":
         raise RequestError("prompt and schema are both '-'; allowed: only one of them from stdin")
@@ -138,8 +139,8 @@ def run(
     with Signals() as signals:
         whole = itertools.chain((first,), events)
         results = _collect(_until_signal(whole, text_model.engine, signals), signals, live=live)
-    if trace not in (None, "-"):
-        _write_trace(Path(str(trace)), results)
+    if trace_file is not None:
+        _write_trace(trace_file, results)
     if as_json:
         _print_json(results, with_trace=trace == "-")
     else:
