@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import torch
@@ -64,23 +64,6 @@ class FailedError(SfumatoError):
         self.attempts, self.refused = attempts, refused
 
 
-class System(Protocol):
-    """A system under test."""
-
-    def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
-        """Answer an item.
-
-        Raises:
-            FailedError: if there is no answer.
-        """
-
-    def facts(self) -> dict[str, object]:
-        """Facts for the report, next to its name."""
-
-    def close(self) -> None:
-        """Release its resources."""
-
-
 @cache
 def _default_threads() -> int:
     return torch.get_num_threads()
@@ -99,6 +82,11 @@ class LocalSystem:
         self._is_warm = False
 
     def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
+        """Answer an item.
+
+        Raises:
+            FailedError: if there is no answer.
+        """
         given = {"max_tokens": max_tokens, "check_prompt": False} | self._options | {"seed": seed}
         options = cast(GenerateOptions, given)
         options["trace"] = item.answer is not None and not self._model.spec.autoregressive
@@ -126,6 +114,7 @@ class LocalSystem:
         )
 
     def facts(self) -> dict[str, object]:
+        """Facts for the report, next to its name."""
         return {
             "model": self._model.name,
             "parameters": outline(self._model.name).decoder.num_parameters,
@@ -161,7 +150,7 @@ class RemoteSystem:
         self._api = _Api(config.url, api_key=key, timeout_s=config.timeout_s, max_retries=0)
 
     def answer(self, task: Task, item: Item, *, seed: int, max_tokens: int | None) -> Answer:
-        """See `System`; a permanent refusal is a `FailedError` at once."""
+        """See `LocalSystem`; a permanent refusal is a `FailedError` at once."""
         body: dict[str, object] = {
             "model": self._config.model,
             "messages": [{"role": "user", "content": item.prompt}],
@@ -223,6 +212,9 @@ class RemoteSystem:
 
     def close(self) -> None:
         self._api.close()
+
+
+System = LocalSystem | RemoteSystem
 
 
 def open_system(config: SystemConfig) -> System:
