@@ -105,6 +105,30 @@ def test_refusals(tmp_path: Path, text: str, overrides: tuple[str, ...], message
         read(tmp_path, text, *overrides)
 
 
+def test_a_recipe_extends_another_one(tmp_path: Path):
+    """Tables are merged at any depth, everything else is replaced; paths are from where they stand."""
+    (tmp_path / "base").mkdir()
+    first = 'steps = 3\nname = "a"\n[inner]\nlr = 2.0\nsizes = [1, 2, 3]\n[inner.weights]\nx = 1.0\ny = 2.0\n'
+    (tmp_path / "base" / "first.toml").write_text(first)
+    (tmp_path / "base" / "second.toml").write_text('extends = "first.toml"\nname = "b"\n[inner]\nsizes = [4]\n')
+    third = 'extends = "base/second.toml"\n[inner]\nflag = true\n[inner.weights]\ny = 3.0\nz = 4.0'
+    inner = Inner(lr=2.0, sizes=(4,), weights={"x": 1.0, "y": 3.0, "z": 4.0}, flag=True)
+    assert read(tmp_path, third, "steps=5") == Outer(steps=5, name="b", inner=inner)
+
+
+@pytest.mark.parametrize(
+    ("extended", "message"),
+    [
+        ("3", r"extends is 3 in .*recipe\.toml; allowed: the path, from there, of another recipe"),
+        ("'recipe.toml'", r"extends is 'recipe\.toml' in .*; allowed: the path, from there, of another recipe"),
+        ("'none.toml'", r"no recipe at .*none\.toml"),
+    ],
+)
+def test_what_cannot_be_extended(tmp_path: Path, extended: str, message: str):
+    with pytest.raises(ConfigError, match=message):
+        read(tmp_path, f"extends = {extended}\nsteps = 3")
+
+
 def test_none_needs_an_optional_type():
     """JSON has null; TOML leaves the key out."""
     assert from_table(Outer, {"steps": 1, "inner": {"mask_id": None}}).inner.mask_id is None

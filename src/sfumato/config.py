@@ -50,7 +50,7 @@ def load_recipe(
 
     Args:
         cls: a dataclass; nested tables are nested dataclasses.
-        recipe: a file, or its tables.
+        recipe: a file, which may extend another one (`extends = "other.toml"`, beside it), or its tables.
         overrides: `table.key=value` settings with values in TOML syntax (a bare word is a string), or values by dotted
             key.
 
@@ -112,15 +112,29 @@ def check_number(
     raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{allowed}")
 
 
-def _read_table(path: Path) -> dict[str, Any]:
+def _read_table(path: Path, extending: tuple[Path, ...] = ()) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml") from None
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path} is not a TOML file: {error}") from None
+    if "extends" not in table:
+        return table
+    extended, extending = table.pop("extends"), (*extending, path)
+    if not isinstance(extended, str) or path.parent / extended in extending:
+        raise ConfigError(f"extends is {extended!r} in {path}; allowed: the path, from there, of another recipe")
+    return _merge(_read_table(path.parent / extended, extending), table)
+
+
+def _merge(table: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with the values of another one, key by key also in nested tables."""
+    for key, value in other.items():
+        nested = isinstance(value, dict) and isinstance(table.get(key), dict)
+        table[key] = _merge(table[key], value) if nested else value
+    return table
 
 
 def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Config:
