@@ -144,6 +144,8 @@ def test_markup_in_a_file_is_text(tmp_path: Path, byte_tokenizer: Tokenizer):
         ("{", r"some\.jsonl:2 is not JSON"),
         ("[" * 100_000, r"some\.jsonl:2 is not JSON"),
         ("9" * 5000, r"some\.jsonl:2 is not JSON"),
+        ('{"text": "a", "text": "b"}', r"some\.jsonl:2 .*: an object has the key 'text' twice; allowed: once"),
+        ('{"messages": [{"role": "user", "role": "system"}]}', r"some\.jsonl:2 .* the key 'role' twice"),
         ("[]", r"some\.jsonl:2 is \[\]; allowed: messages ending"),
         ('"text"', 'is "text"; allowed'),
         ('{"text": ""}', "has text; allowed"),
@@ -168,6 +170,20 @@ def test_invalid_line(tmp_path: Path, byte_tokenizer: Tokenizer, line: str, mess
     path.write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         FileSource(path, byte_tokenizer, 100)
+
+
+def test_empty_responses_are_told(tmp_path: Path, byte_tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture):
+    """They may be meant; a text that is empty is refused."""
+    answers = ("b", "", "\n", "c")
+    path = write(tmp_path / "some.jsonl", *({"prompt": "a", "response": answer} for answer in answers))
+    FileSource(path, byte_tokenizer, 100)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        f"2 responses of {path} are empty, the first at {path}"
+    ]
+    assert f"{path}:2:" in caplog.text
+    caplog.clear()
+    FileSource(write(tmp_path / "other.jsonl", {"prompt": "a", "response": "b"}), byte_tokenizer, 100)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("name", ["some.txt", "some.jsonl"])

@@ -85,6 +85,11 @@ def test_repository_recipes_are_valid(name: str):
         ("packing.rows=0", "packing.rows is 0; allowed: 1 or more"),
         ("evaluation.n=0", "evaluation.n is 0; allowed: 1 or more"),
         ("train.steps=many", "train.steps is 'many'; allowed: a whole number"),
+        ("generation={steps = '7'}", "generation: steps is '7'; allowed: a whole number"),
+        ("generation={name = 'threshold', threshold = '0.9'}", "generation: threshold is '0.9'; allowed: 0 to 1"),
+        ("generation={max_tokens = 1.5}", "generation: max_tokens is 1.5; allowed: a whole number, 1 or more"),
+        ("generation={min_certainty = 0.5}", "generation: min_certainty is 0.5; allowed: -inf to 0"),
+        ("generation={tasks = 'json'}", "generation: tasks is 'json'; allowed: a list of names"),
     ],
 )
 def test_invalid_recipes_are_refused(path: Path, override: str, message: str):

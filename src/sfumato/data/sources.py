@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import logging
 import math
 import random
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,8 @@ from sfumato.data.tasks import Split, draw, find_task
 from sfumato.errors import ConfigError, RequestError
 from sfumato.text.chat import Message
 from sfumato.text.tokenizer import Tokenizer
+
+_LOG = logging.getLogger(__name__)
 
 
 def check_weights(what: str, weights: Sequence[float]) -> None:
@@ -91,6 +95,10 @@ class FileSource:
 
     def __init__(self, path: Path, tokenizer: Tokenizer, window: int, teacher_top: int = 0) -> None:
         records = read_records(path)
+        empty = [record.where for record in records if record.turns and not record.text.strip()]
+        if empty:
+            told = "%d responses of %s are empty, the first at %s: the model learns to answer with nothing"
+            _LOG.warning(told, len(empty), path, empty[0])
         self._documents = [_document(record, tokenizer) for record in records]
         self._windows = [None if record.turns else window for record in records]
         self.taught = False
@@ -169,19 +177,28 @@ def read_json_lines(path: Path) -> list[tuple[Any, str]]:
     """The values of a .jsonl or .jsonl.gz file, each with its path and line.
 
     Raises:
-        ConfigError: if the file cannot be read, is not UTF-8, or a line is not JSON.
+        ConfigError: if the file cannot be read, is not UTF-8, or a line is not JSON or has a key twice in one object.
     """
     found: list[tuple[Any, str]] = []
     # Not splitlines: a JSON string may hold U+2028 and other characters that it treats as line ends.
     for number, line in enumerate(_read_text(path).split("\n"), 1):
         if line.strip():
             try:
-                found.append((json.loads(line), f"{path}:{number}"))
+                found.append((json.loads(line, object_pairs_hook=_with_distinct_keys), f"{path}:{number}"))
             except json.JSONDecodeError as error:
                 told = f"{error.msg} at character {error.colno}"
                 raise ConfigError(f"{path}:{number} is not JSON, one object a line: {told}") from None
             except (ValueError, RecursionError) as error:
                 raise ConfigError(f"{path}:{number} is not JSON: {error}") from None
+    return found
+
+
+def _with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object, of which Python would keep only the last value of a key."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"an object has the key {twice!r} twice; allowed: once")
     return found
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.config import changes, check_range
+from sfumato.config import changes, check_number, check_range
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError, RequestError, unknown
 from sfumato.models.decoder import DecoderConfig
@@ -158,8 +159,13 @@ class Recipe:
                 raise ConfigError(unknown("key of [generation]", name, settings | others))
         try:
             SamplerConfig.of({key: value for key, value in self.generation.items() if key in settings})
+            check_number("max_tokens", self.generation.get("max_tokens", 1), 1, whole=True)
+            check_number("min_certainty", self.generation.get("min_certainty", 0.0), -math.inf, 0)
         except RequestError as error:
             raise ConfigError(f"generation: {error}") from None
+        tasks = self.generation.get("tasks", [])
+        if not isinstance(tasks, list) or not all(isinstance(name, str) for name in tasks):
+            raise ConfigError(f"generation: tasks is {tasks!r}; allowed: a list of names")
         if self.code is not None and self.evaluation.wanted:
             raise ConfigError("the recipe has [code] and [evaluation]; allowed: no [evaluation], which needs tokens")
         objective = self.objective
