@@ -160,6 +160,26 @@ def test_plan_equals_a_calculation_by_hand():
     assert found.step_s == max(found.compute_s, found.exchange_s) + found.optimizer_s
 
 
+@pytest.mark.parametrize("muon_lr", [0.0, 1e-2])
+@pytest.mark.parametrize("model", ["dense", "mixture"])
+def test_planned_optimizer_state_matches_torch(make_trainer: Make, tmp_path: Path, model: str, muon_lr: float):
+    """Muon keeps one moment, and only for matrices: experts are tensors of three dimensions."""
+    trainer, _ = step(make_trainer, tmp_path, MODELS[model], muon_lr=muon_lr, steps=1)
+    trainer.run()
+    moments = [
+        moment
+        for optimizer in trainer.optimizers.values()
+        for state in optimizer.state.values()
+        for name, moment in state.items()
+        if name != "step"
+    ]
+    config, packing, objective = trainer.model.config, PackingConfig(), ObjectiveConfig()
+    found = plan(config, packing, objective, trainer.config, gpu="h100", num_gpus=1)
+    assert found.state_bytes["optimizer"] == sum(moment.nbytes for moment in moments)
+    plain = plan(config, packing, objective, replace(trainer.config, muon_lr=0.0), gpu="h100", num_gpus=1)
+    assert (found.optimizer_s < plain.optimizer_s) == (muon_lr > 0)
+
+
 def test_plan_counts_first_passes_over_all_gpus():
     """Half of the batches have one; of eight at a time, hardly ever none has."""
     config = DecoderConfig(**SIZES | {"self_conditioning": True})

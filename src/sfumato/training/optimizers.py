@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from sfumato.models.decoder import Decoder
@@ -39,6 +40,11 @@ class Muon(torch.optim.Muon):
             return super().step(closure)  # type: ignore[no-untyped-call]
 
 
+def inner_matrices(model: Decoder) -> dict[str, nn.Parameter]:
+    """The trained matrices inside the blocks, by name, which Muon updates if it has a learning rate."""
+    return {name: one for name, one in trained(model).items() if ".layers." in name and one.dim() == 2}
+
+
 def make_optimizers(
     model: Decoder, *, lr: float, muon_lr: float, weight_decay: float
 ) -> dict[str, torch.optim.Optimizer]:
@@ -46,9 +52,8 @@ def make_optimizers(
 
     Source: Muon: Jordan et al. 2024; learning rates matched to AdamW's as in Liu et al. 2025, arXiv 2502.16982.
     """
-    weights = trained(model)
-    muon = {name: one for name, one in weights.items() if muon_lr > 0 and ".layers." in name and one.dim() == 2}
-    rest = [one for name, one in weights.items() if name not in muon]
+    muon = inner_matrices(model) if muon_lr > 0 else {}
+    rest = [one for name, one in trained(model).items() if name not in muon]
     groups = [
         {"params": [p for p in rest if p.dim() >= 2], "weight_decay": weight_decay},
         {"params": [p for p in rest if p.dim() < 2], "weight_decay": 0.0},

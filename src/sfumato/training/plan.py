@@ -1,8 +1,8 @@
 """Estimates a training step from its sizes: memory, arithmetic, traffic between GPUs, time.
 
 Nothing is run and no weight is created. Memory and arithmetic follow `trainer` tensor by tensor: weights, gradients,
-AdamW's moments and the moving average are float32 and sharded; layers compute on gathered copies; every layer's saved
-activations are counted. Times assume a share of the published peaks.
+moments of the optimizers and the moving average are float32 and sharded; layers compute on gathered copies; every
+layer's saved activations are counted. Times assume a share of the published peaks.
 """
 
 # B rows, T positions of a row
@@ -21,14 +21,15 @@ from sfumato.hardware import GPUS
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.training.distributed import trained
 from sfumato.training.objective import ObjectiveConfig
+from sfumato.training.optimizers import inner_matrices
 from sfumato.training.trainer import TrainConfig
 
 BYTES = {"float32": 4, "bfloat16": 2}
 GPUS_OF_A_NODE = 8
 STATE_BYTES = {"weights": 4, "gradients": 4, "optimizer": 8, "average": 4}
-"""Float32 numbers per parameter."""
+"""Float32 numbers per parameter; AdamW keeps two moments, Muon only the first."""
 STATE_TRAFFIC = 36
-"""Bytes moved per parameter by an optimizer step: weight, moments and average are read and written, the gradient is
+"""Bytes moved per parameter by a step of AdamW: weight, moments and average are read and written, the gradient is
 read."""
 MFU = 0.4
 """Share of peak arithmetic that dense training reaches. Llama 3 405B: 0.38 to 0.43 on 8,192 to 16,384 H100 (Llama team
@@ -71,6 +72,8 @@ class ModelCount:
     active: int
     """Parameters used per position; in a mixture, only the chosen experts."""
     trained: int
+    matrices: int
+    """Trained ones in matrices inside the layers, which Muon may update."""
     layers: tuple[int, ...]
     """Per layer; parameters outside (embedding, head, norms, self-conditioning) are gathered separately."""
 
@@ -166,6 +169,7 @@ def count_parameters(model: Decoder) -> ModelCount:
         total=size.num_parameters,
         active=size.num_active_parameters,
         trained=sum(one.numel() for one in trained(model).values()),
+        matrices=sum(one.numel() for one in inner_matrices(model).values()),
         layers=tuple(sum(one.numel() for one in layer.parameters()) for layer in model.model.layers),
     )
 
@@ -299,6 +303,8 @@ def plan(
         gathered = size * (around + 2 * largest) + size * (around + largest) + 4 * max(around, largest)
     state = {name: each * count.trained / num_gpus for name, each in STATE_BYTES.items()}
     state["weights"] = STATE_BYTES["weights"] * count.total / num_gpus
+    spared_moment = 4.0 * count.matrices / num_gpus if train.muon_lr else 0.0
+    state["optimizer"] -= spared_moment
     if teacher:
         # Every process has all of it.
         state["teacher"] = float(STATE_BYTES["weights"] * count.total)
@@ -326,7 +332,7 @@ def plan(
         exchanged_bytes=exchanged,
         compute_s=operations / num_gpus / (peaks.operations_per_s[train.precision] * mfu),
         exchange_s=exchanged / (rate * LINK_SHARE),
-        optimizer_s=STATE_TRAFFIC * count.trained / num_gpus / peaks.bytes_per_s,
+        optimizer_s=(STATE_TRAFFIC * count.trained / num_gpus - 2 * spared_moment) / peaks.bytes_per_s,
     )
 
 
