@@ -328,8 +328,6 @@ class _Compiler:
         """The schemas that apply to a property's value."""
         found = []
         for part in parts:
-            if part.schema is True or part.schema is False:
-                continue
             patterns = part.schema.get("patternProperties", {})
             matched = [pattern for pattern in patterns if search_pattern(pattern, name, part)]
             is_named = name in part.schema.get("properties", {})
@@ -384,14 +382,15 @@ class _Compiler:
             value = self.compile(values, pointer) if values else any_value(DEPTH - 1)
         except NothingError:
             return None
-        names = {
+        # Not a set, whose order, and so that of states, would differ between processes.
+        names = dict.fromkeys(
             json.dumps(name, ensure_ascii=False)
             for part in parts
             for word in _NAMING
             for name in part.schema.get(word, ())
             # No text has half a surrogate pair.
             if not re.search("[\ud800-\udfff]", name)
-        }
+        )
         words = (tuple(re.findall(r"\\u....|\\.|.", name[1:-1])) for name in names)
         try:
             return f'"{other_than(words)}": {value}'

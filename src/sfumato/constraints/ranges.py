@@ -51,7 +51,7 @@ def regex_of_integers(bounds: Bounds, step: int = 1) -> str | None:
         lowest = math.floor(bounds.lower) + 1 if bounds.lower_open else math.ceil(bounds.lower)
     if bounds.upper is not None:
         highest = math.ceil(bounds.upper) - 1 if bounds.upper_open else math.floor(bounds.upper)
-    lowest, highest = _window(lowest, highest, DIGITS)
+    lowest, highest = _window(lowest, highest)
     limit = 10**MAX_DIGITS
     lowest, highest = -(-max(lowest, -limit) // step), min(highest, limit) // step
     zeros = str(step)[1:]
@@ -103,9 +103,9 @@ def _has_float(bounds: Bounds) -> bool:
     return False
 
 
-def _window(lowest: int | None, highest: int | None, digits: int) -> tuple[int, int]:
-    """Both ends of a range of integers, if given."""
-    reach = 10**digits - 1
+def _window(lowest: int | None, highest: int | None) -> tuple[int, int]:
+    """Both ends of a range of integers: those given, or up to `DIGITS` digits."""
+    reach = 10**DIGITS - 1
     if lowest is None:
         lowest = -reach if highest is None or highest > -reach else 10 * highest
     if highest is None:

@@ -13,7 +13,7 @@ import itertools
 import re
 import warnings
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
@@ -250,10 +250,8 @@ class _Compiler:
         self.mask_of_set = [0] * len(self.sets)
         for i, members in enumerate(atoms):
             self.budget.check(0)
-            while members:
-                lowest = members & -members
-                self.mask_of_set[lowest.bit_length() - 1] |= 1 << i
-                members ^= lowest
+            for number in _bits(members):
+                self.mask_of_set[number] |= 1 << i
         return [tuple(ranges) for ranges in atoms.values()]
 
     # From nodes to states.
@@ -416,8 +414,12 @@ def _apart(moves: Mapping[int, set[int]]) -> Iterable[tuple[int, set[int]]]:
     return apart.items()
 
 
-def _bits(mask: int) -> list[int]:
-    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+def _bits(mask: int) -> Iterator[int]:
+    """The positions of the bits that are set, from the lowest."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 def _members(operator: Any, argument: Any, flags: int) -> Ranges:
