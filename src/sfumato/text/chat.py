@@ -59,7 +59,6 @@ class ChatTemplate:
 
     @property
     def exists(self) -> bool:
-        """Whether the checkpoint has a template."""
         return bool(self._source)
 
     def render(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:

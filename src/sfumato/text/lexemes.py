@@ -73,14 +73,13 @@ BUILTINS = (
 )
 NUMBERS = "0 1 2 3 4 5 6 7 8 9 10 16 32 64 100 255 256 1000 0.0 0.5 1.0 2.0"
 OTHERS = "- ~ @ -> := ... @= self cls join replace format get sort copy"
-EMPTY_STRINGS = ('""', "''")
 # Lexemes that every text may use, whatever its scope: the start of every lexicon.
 FIXED = tuple(
     dict.fromkeys(
         [PAD, BLANK, MASK, END, MISALIGNED, *LEVELS]
         + [lexeme for family in FAMILIES for lexeme in family]
         + f"{KEYWORDS} {BUILTINS} {NUMBERS} {OTHERS}".split()
-        + [*EMPTY_STRINGS]
+        + ['""', "''"]
     )
 )
 
@@ -144,11 +143,7 @@ def lex(source: str) -> list[Lexeme]:
             if not depth:
                 found.append(_line_head(source, line_start, match.start(), columns))
             line_start = None
-        if kind == "operator":
-            if text in OPENING:
-                depth += 1
-            elif text in CLOSING:
-                depth = max(0, depth - 1)
+        depth = max(0, depth + (text in OPENING) - (text in CLOSING))
         last = found[-1].text if found else ""
         if (last, text) in (("not", "in"), ("is", "not")):
             found[-1] = Lexeme(f"{last} {text}", found[-1].start, match.end())

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sfumato.text.lexemes import LEVELS, MISALIGNED, Lexeme, is_level, kind_of
+from sfumato.text.lexemes import CLOSING, LEVELS, MISALIGNED, Lexeme, is_level, kind_of
 
 
 class Patch(NamedTuple):
@@ -87,21 +87,16 @@ def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[s
         return goes[0].start, goes[0].end, unit[LEVELS.index(new)] if is_level(new) else new
     before = lexemes[start - 1] if start else None
     after = lexemes[end] if end < len(lexemes) else None
-    left = before.end if before is not None else 0
+    left = before_end = before.end if before is not None else 0
+    goes_end = goes[-1].end if goes else before_end
     right = after.start if after is not None else len(source)
-    if (
-        (after is not None and _is_head(after.text))
-        or after is None
-        or source[goes[-1].end if goes else left : right].strip(" \t")
-    ):
+    if after is None or _is_head(after.text) or source[goes_end:right].strip(" \t"):
         # Text between them, such as a comment or a line end, stays after the new text.
-        right = goes[-1].end if goes else left
+        right = goes_end
     if goes and before is not None and source[left : goes[0].start].strip(" \t") and not _is_head(goes[0].text):
         left = goes[0].start
     following = after.text if after is not None and right == after.start else ""
-    context = (
-        [lexeme.text for lexeme in lexemes[max(0, start - 24) : start]] if left == (before.end if before else 0) else []
-    )
+    context = [lexeme.text for lexeme in lexemes[max(0, start - 24) : start]] if left == before_end else []
     depth = sum((text in "([{") - (text in ")]}") for text in context if len(text) == 1)
     pieces: list[str] = []
     for text in texts:
@@ -123,21 +118,21 @@ _TIGHT_BEFORE = frozenset({")", "]", "}", ",", ".", ":", ";", ""})
 _UNARY = frozenset({"-", "+", "*", "**", "~"})
 
 
+def _ends_operand(text: str) -> bool:
+    return text in CLOSING or (text != "" and kind_of(text) in ("name", "number", "string"))
+
+
 def _separator(before: Sequence[str], text: str, depth: int) -> str:
     """The text between the last of some lexemes and the next one."""
     last = before[-1] if before else ""
     if not last or _is_head(last) or last in _TIGHT_AFTER or text in _TIGHT_BEFORE:
         return ""
-    operand = kind_of(last) in ("name", "number", "string") or last in (")", "]", "}")
-    if text in ("(", "[") and operand:
+    if text in ("(", "[") and _ends_operand(last):
         return ""
     if depth > 0 and "=" in (last, text) and len(text) + len(last) > 1:
         return ""
-    if last in _UNARY:
-        earlier = before[-2] if len(before) > 1 else ""
-        binary = kind_of(earlier) in ("name", "number", "string") if earlier else False
-        if not binary and earlier not in (")", "]", "}"):
-            return ""
+    if last in _UNARY and not _ends_operand(before[-2] if len(before) > 1 else ""):
+        return ""
     if last == ":" and depth > 0:
         return ""
     return " "

@@ -80,15 +80,21 @@ class Tokenizer:
         self._texts: dict[int, str] = {}
         added = tokenizer.get_added_tokens_decoder()
         self._special_ids = {token.content: id_ for id_, token in added.items() if token.special}
-        named = ((key, _token_text(value)) for key, value in config.items() if key.endswith("_token"))
-        self._named = {key: text for key, text in named if text is not None}
-        self._chat = ChatTemplate(config.get("chat_template"), self._named)
+        texts = ((key, _token_text(value)) for key, value in config.items() if key.endswith("_token"))
+        named = {key: text for key, text in texts if text is not None}
+        self._chat = ChatTemplate(config.get("chat_template"), named)
         self.special_ids: frozenset[int] = frozenset(self._special_ids.values())
         """Ids of the special tokens, which no text encodes to."""
-        own_eos = self._id_of("eos_token")
+        ids = list(eos_ids)
+        if (eos := named.get("eos_token")) is not None:
+            own_id = tokenizer.token_to_id(eos)
+            if own_id is None:
+                raise CheckpointError(
+                    f"eos_token is {eos!r} in the tokenizer's config, but the tokenizer has no such token"
+                )
+            ids.insert(0, own_id)
         for id_ in eos_ids:
             check_number("eos_token_id", id_, 0, self.vocab_size - 1, whole=True, error=CheckpointError)
-        ids = ([] if own_eos is None else [own_eos]) + list(eos_ids)
         if not ids:
             raise CheckpointError("the tokenizer's config has no eos_token; name the token that ends a text")
         self.eos_ids: tuple[int, ...] = tuple(dict.fromkeys(ids))
@@ -279,7 +285,6 @@ class Tokenizer:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether it has a chat template."""
         return self._chat.exists
 
     def decode(self, ids: Iterable[int], skip_special: bool = True) -> str:
@@ -391,15 +396,6 @@ class Tokenizer:
             start = match.end()
         if start < len(text):
             yield text[start:], None
-
-    def _id_of(self, key: str) -> int | None:
-        text = self._named.get(key)
-        if text is None:
-            return None
-        id_ = self._tokenizer.token_to_id(text)
-        if id_ is None:
-            raise CheckpointError(f"{key} is {text!r} in the tokenizer's config, but the tokenizer has no such token")
-        return id_
 
 
 class Detokenizer:
