@@ -180,7 +180,6 @@ class NearDuplicates:
         return next(alike, None)
 
     def add(self, signature_H: Signature) -> None:
-        """Add a text."""
         for band in _bands(signature_H):
             self._by_band.setdefault(band, []).append(len(self._signatures))
         self._signatures.append(signature_H)

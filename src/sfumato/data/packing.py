@@ -300,7 +300,6 @@ class _Row:
         return self.length - len(self.columns[0])
 
     def add(self, pieces: Sequence[_Piece], teacher: Targets | None) -> None:
-        """Add a document."""
         clean = pieces[0].tokens
         for piece in pieces:
             self.num_canvases += piece.canvas

@@ -73,12 +73,10 @@ class Manifest:
 
     @property
     def sampled(self) -> int:
-        """Conversations sampled."""
         return self.shards[-1].stop if self.shards else 0
 
     @property
     def kept(self) -> int:
-        """Conversations kept."""
         return sum(shard.kept for shard in self.shards)
 
     @property
@@ -88,7 +86,6 @@ class Manifest:
 
     @property
     def tokens(self) -> dict[str, int]:
-        """Tokens kept."""
         return {
             "turns": sum(shard.turn_tokens for shard in self.shards),
             "answers": sum(shard.answer_tokens for shard in self.shards),

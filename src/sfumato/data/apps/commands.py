@@ -70,6 +70,11 @@ class Command:
     intent: str
     combination: bool
 
+    @property
+    def selector(self) -> str:
+        """What its program, or the first line of that, is about."""
+        return self.program.split()[1].rstrip(":")
+
 
 def _fill_table(page: Component, domain: Domain, random: Random) -> Component:
     """Fill empty cells with values, some of them the domain's states, or yes and no."""
@@ -140,10 +145,9 @@ def draw_command(
     """A command about a screen, with seen or unseen wordings and domain; with `unseen_intent`, of an intent with
     held-out combinations."""
     domain = draw_domain(random, held_out=unseen_domain)
-    commands = texts()["commands"]
-    intents = sorted({name for name, _ in HELD_OUT_COMBINATIONS}) if unseen_intent else list(commands)
+    intents = sorted({name for name, _ in HELD_OUT_COMBINATIONS}) if unseen_intent else list(texts()["commands"])
     while True:
-        intent = random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
+        intent = _draw_intent(intents, random)
         # Few pages have tables and checkboxes: draw another page rather than another intent.
         for _ in range(_MAX_TRIES):
             page = draw_page(random, domain, unseen_domain=unseen_domain, last=_UNDOES.get(intent))
@@ -160,11 +164,11 @@ def draw_commands(random: Random) -> Command:
         num_wanted, found, used = random.randint(2, _MAX_TOGETHER), list[Command](), set[str]()
         with_it = random.random() < _IT_SHARE
         for intent in random.choices(_TOGETHER, k=_MAX_TRIES):
-            it = found[0].program.split()[1].rstrip(":") if with_it and len(found) == 1 else ""
+            it = found[0].selector if with_it and len(found) == 1 else ""
             command = _command(random, page, domain, intent, unseen_wording=False, it=it)
             if command is None or command.combination:
                 continue
-            named = select(page, command.program.split()[1].rstrip(":"))
+            named = select(page, command.selector)
             touched = {each.id for component in named for each in component.walk()}
             if it and (found[0].intent in ("delete", "copy") or intent in ("delete", found[0].intent)):
                 continue
@@ -195,7 +199,7 @@ def draw_filtered_command(random: Random) -> Command:
             command = _command(random, page, domain, intent, unseen_wording=False)
             if command is None or command.combination:
                 continue
-            [named, *_] = select(page, command.program.split()[1].rstrip(":"))
+            [named, *_] = select(page, command.selector)
             beside = holder_of(page, named).children
             if not by_position or (_POSITION.search(command.sentence) and any(each.get("hidden") for each in beside)):
                 return command
@@ -221,12 +225,14 @@ def _enumerate(sentences: list[str], random: Random) -> str:
 
 def draw_command_about(page: Component, domain: Domain, random: Random, *, unseen_wording: bool = False) -> Command:
     """A command about a page that is there, of an intent that it has something for."""
-    commands = texts()["commands"]
     while True:
-        intent = random.choices(list(commands), [_WEIGHTS.get(name, 1) for name in commands])[0]
-        command = _command(random, page, domain, intent, unseen_wording)
+        command = _command(random, page, domain, _draw_intent(list(texts()["commands"]), random), unseen_wording)
         if command is not None:
             return command
+
+
+def _draw_intent(intents: list[str], random: Random) -> str:
+    return random.choices(intents, [_WEIGHTS.get(name, 1) for name in intents])[0]
 
 
 def _command(
