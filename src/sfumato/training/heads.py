@@ -61,10 +61,9 @@ class HeadsRecipe:
         if not self.stop and not self.length_buckets:
             raise ConfigError("stop is false and length_buckets is empty; choose at least one head to train")
         check_range(self, "n steps max_tokens epochs", 1)
-        if not 0.0 < self.right < 1.0:
-            raise ConfigError(f"right is {self.right}; allowed: between 0 and 1")
-        if not 0.0 < self.held_out < 1.0:
-            raise ConfigError(f"held_out is {self.held_out}; allowed: between 0 and 1")
+        for name in ("right", "held_out"):
+            if not 0.0 < getattr(self, name) < 1.0:
+                raise ConfigError(f"{name} is {getattr(self, name)}; allowed: between 0 and 1")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -34,9 +35,8 @@ class Muon(torch.optim.Muon):
 
     def step(self, closure: Any = None) -> Any:
         """Update every matrix once."""
-        if multiplies_bfloat16(self.param_groups[0]["params"][0].device):
-            return super().step(closure)  # type: ignore[no-untyped-call]
-        with _Float32():
+        is_fast = multiplies_bfloat16(self.param_groups[0]["params"][0].device)
+        with nullcontext() if is_fast else _Float32():
             return super().step(closure)  # type: ignore[no-untyped-call]
 
 

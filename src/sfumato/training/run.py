@@ -86,8 +86,6 @@ class Run:
             )
         self.stop_head = _stop_head(recipe.init_from) if found is not None else None
         """Stop head of init_from, kept in the checkpoint."""
-        if found is not None and self.stop_head is not None and "stop_probability" in found.generation:
-            self.generation = {"stop_probability": found.generation["stop_probability"]} | self.generation
         self.world = world or World()
         self._text_tokenizer: Tokenizer | None = None
         source: Source | None = None

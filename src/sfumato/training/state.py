@@ -62,7 +62,6 @@ class Log:
         self.path = path
 
     def records(self) -> list[Record]:
-        """The records."""
         return [json.loads(line) for line in self._lines()]
 
     def cut(self, step: int) -> None:

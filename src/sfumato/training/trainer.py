@@ -345,7 +345,6 @@ class Trainer(Loop):
         on_record: Callable[[Record], None] | None = None,
         world: World | None = None,
     ) -> None:
-        packing.check_for(spec)
         super().__init__(model, config=config, directory=directory, evaluate=evaluate, on_record=on_record, world=world)
         self._teacher = None if teacher is None else teacher.to(model.device).eval().requires_grad_(False)
         self._process, self._source, self._end_id, self._spec = process, source, end_id, spec
