@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -79,30 +79,19 @@ def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
 
 def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
     """Integers, or all numbers if fractions are allowed."""
-    lower: tuple[Fraction, bool] | None = None
-    upper: tuple[Fraction, bool] | None = None
+    lower, lower_open = max(_given(parts, "minimum", "exclusiveMinimum"), default=(None, False))
+    # Of equal bounds, the exclusive one is tighter.
+    uppers = ((-bound, is_open) for bound, is_open in _given(parts, "maximum", "exclusiveMaximum"))
+    negated_upper, upper_open = max(uppers, default=(None, False))
+    upper = None if negated_upper is None else -negated_upper
+    bounds = Bounds(lower=lower, upper=upper, lower_open=lower_open, upper_open=upper_open)
     step = 1
     for part in parts:
-        schema = part.schema
-        for keyword, is_open in (("minimum", False), ("exclusiveMinimum", True)):
-            if keyword in schema:
-                bound = Fraction(schema[keyword]), is_open
-                lower = bound if lower is None else max(lower, bound)
-        for keyword, is_open in (("maximum", False), ("exclusiveMaximum", True)):
-            if keyword in schema:
-                bound = -Fraction(schema[keyword]), is_open
-                upper = bound if upper is None else max(upper, bound)
-        if "multipleOf" in schema:
-            if schema["multipleOf"] != 1 and not re.fullmatch("10*", str(schema["multipleOf"])):
+        if "multipleOf" in part.schema:
+            if part.schema["multipleOf"] != 1 and not re.fullmatch("10*", str(part.schema["multipleOf"])):
                 raise refusal(part, "multipleOf", "other than a power of ten, as an integer")
-            step = max(step, int(schema["multipleOf"]))
+            step = max(step, int(part.schema["multipleOf"]))
             kind = "integer"
-    bounds = Bounds(
-        lower=lower and lower[0],
-        upper=upper and -upper[0],
-        lower_open=lower is not None and lower[1],
-        upper_open=upper is not None and upper[1],
-    )
     limit = 10**MAX_DIGITS
     if (bounds.lower or 0) > limit or (bounds.upper or 0) < -limit:
         given = " and ".join(part.pointer for part in parts)
@@ -114,6 +103,14 @@ def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
         ]
         raise nothing(pointer, f"no {'integer' if kind == 'integer' else 'number'} has {' and '.join(words)}")
     return regex
+
+
+def _given(parts: Sequence[Part], inclusive: str, exclusive: str) -> Iterator[tuple[Fraction, bool]]:
+    """The bounds that parts give by two keywords, each with whether it is exclusive."""
+    for part in parts:
+        for keyword in (inclusive, exclusive):
+            if keyword in part.schema:
+                yield Fraction(part.schema[keyword]), keyword == exclusive
 
 
 def any_of_kind(kind: str, depth: int = DEPTH) -> str:
