@@ -16,6 +16,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from itertools import pairwise
@@ -84,16 +85,10 @@ def read_wheel(path: Path) -> Package:
             headers = HeaderParser().parsestr(wheel.read(metadata).decode("utf-8", "replace"))
             files = []
             for info in infos:
-                if (
-                    not info.filename.endswith(".py")
-                    or info.file_size > MAX_FILE_BYTES
-                    or SKIPPED.search(info.filename)
-                ):
-                    continue
-                try:
-                    files.append((info.filename, wheel.read(info).decode("utf-8-sig")))
-                except UnicodeDecodeError:
-                    continue
+                is_source = info.filename.endswith(".py") and not SKIPPED.search(info.filename)
+                if is_source and info.file_size <= MAX_FILE_BYTES:
+                    with suppress(UnicodeDecodeError):
+                        files.append((info.filename, wheel.read(info).decode("utf-8-sig")))
     except (OSError, ValueError, zipfile.BadZipFile) as error:
         raise ConfigError(f"{path} is not a readable wheel: {error}") from error
     stated = [headers.get("License-Expression", ""), headers.get("License", "").strip().split("\n")[0]]

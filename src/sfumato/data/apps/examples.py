@@ -86,7 +86,7 @@ def draw_edit_example(random: Random) -> Example:
         if random.random() < _THEMED_SHARE and not re.search(r"(?m)^\w+ a( |$)", example.response):
             theme = random.choice(("", " dark", " sepia", " contrast"))
             page = re.sub(r"^a page( dark| sepia| contrast)?", f"a page{theme}", example.page)
-            example = Example(page, example.sentence, example.response)
+            example = replace(example, page=page)
         varied = _rename(example, random)
         if _is_sound(varied):
             return _carry_out(varied) if random.random() < _DONE_SHARE else varied

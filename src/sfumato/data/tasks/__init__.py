@@ -11,7 +11,7 @@ from sfumato.data.tasks.bugfix import Bugfix
 from sfumato.data.tasks.countdown import Countdown
 from sfumato.data.tasks.gym import PREFIX, Gym
 from sfumato.data.tasks.middle import Middle
-from sfumato.data.tasks.recall import fizzbuzz, pi
+from sfumato.data.tasks.recall import FIZZBUZZ, PI
 from sfumato.data.tasks.records import Field, Json, Pets
 from sfumato.data.tasks.sudoku import Sudoku4, Sudoku9
 from sfumato.data.tasks.ui import ui_tasks
@@ -45,8 +45,8 @@ TASKS: dict[str, Task] = {
         Sudoku4(),
         Sudoku9(),
         Countdown(),
-        pi(),
-        fizzbuzz(),
+        PI,
+        FIZZBUZZ,
         Bugfix(),
         Middle(),
         Json(),

@@ -72,11 +72,5 @@ class Recall(Task):
         return response.strip() == item.response.strip()
 
 
-def pi() -> Recall:
-    """The first 100 digits of pi."""
-    return Recall("pi", "first 100 digits of pi", pi_digits(100))
-
-
-def fizzbuzz() -> Recall:
-    """FizzBuzz to 100 in Python."""
-    return Recall("fizzbuzz", "fizzbuzz in python", _FIZZBUZZ)
+PI = Recall("pi", "first 100 digits of pi", pi_digits(100))
+FIZZBUZZ = Recall("fizzbuzz", "fizzbuzz in python", _FIZZBUZZ)
