@@ -262,6 +262,9 @@ def test_edits_need_the_current_revision(served: Served):
     assert served.ask(f"{path}/undo", base_rev=6).status_code == 409
     revisions = served.http.get(f"{path}/revisions").json()["data"]
     assert [row["made_by"] for row in revisions] == ["model", "hand", "model", "hand", "undo", "undo"]
+    page = served.http.get(f"{path}/revisions", params={"limit": 4}).json()
+    rest = served.http.get(f"{path}/revisions", params={"limit": 2, "after": 4}).json()
+    assert (page["data"] + rest["data"], page["has_more"], rest["has_more"]) == (revisions, True, False)
     assert served.http.delete(path).json()["deleted"]
     assert served.http.get(path).status_code == 404
     assert served.http.get(f"{path}/revisions").status_code == 404
@@ -423,7 +426,13 @@ def test_canvases_of_a_request_are_stored_together(tmp_path: Path):
         history.create(["a", "b", "a"], owner="", model="tiny", prompt={})
     assert history.newest("", 9) == []
     history.create(["b", "a"], owner="", model="tiny", prompt={})
-    assert history.newest("", 9) == ["a", "b"]
+    history.add("a", 1, "old", made_by="model", details={})
+    history.add("a", 2, "new", made_by="hand", details={})
+    history.add_asset("b", {"slot": "cat"})
+    newest = history.newest("", 9)
+    assert [(row["id"], row["rev"], row["text"]) for row in newest] == [("a", 2, "new"), ("b", None, None)]
+    assert newest == [history.find("a"), history.find("b")]
+    assert newest[1]["assets"] == {"cat": {"slot": "cat"}}
     history.close()
 
 

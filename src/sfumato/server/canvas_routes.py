@@ -92,9 +92,16 @@ def canvas_routes(canvases: Canvases, assets: Assets) -> APIRouter:
         return (await canvases.undo(canvas_id, body.base_rev, owner)).to_dict()
 
     @router.get("/v1/canvas/{canvas_id}/revisions", **answered(documents.Revisions))
-    async def canvas_revisions(canvas_id: str, owner: Owner) -> _Json:
-        """All revisions of a canvas."""
-        return {"object": "list", "data": await canvases.revisions(canvas_id, owner)}
+    async def canvas_revisions(
+        canvas_id: str,
+        owner: Owner,
+        limit: Annotated[int | None, Query(ge=1, le=100)] = None,
+        after: Annotated[int, Query(ge=0, lt=1 << 31)] = 0,
+    ) -> _Json:
+        """List a canvas's revisions, oldest first: all of them, or `limit`. `after` is the number of the last one of
+        the page before."""
+        found, has_more = await canvases.revisions(canvas_id, owner, limit, after)
+        return {"object": "list", "data": found, "has_more": has_more}
 
     @router.delete("/v1/canvas/{canvas_id}", **answered(documents.Deleted))
     async def delete_canvas(canvas_id: str, owner: Owner) -> _Json:

@@ -11,7 +11,6 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -244,17 +243,21 @@ class Canvases:
         """
         canvas = self._live.get(canvas_id)
         if canvas is None and (row := await asyncio.to_thread(self._history.find, canvas_id)) is not None:
-            # Numbers continue above those of events before a restart.
-            canvas = LiveCanvas(canvas_id, row["owner"], row["model"], seq=int(time.time() * 1000))
-            canvas.created = row["created"]
-            canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
-            canvas.details, canvas.assets = row["details"] or {}, row["assets"]
-            # A canvas without a revision was cut short by a restart of the server.
-            canvas.status = "done" if canvas.rev else "interrupted"
-            canvas = self._remember(canvas)
+            canvas = self._restore(row)
         if canvas is None or canvas.owner != owner:
             raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param="canvas_id")
         return canvas
+
+    def _restore(self, row: _Json) -> LiveCanvas:
+        """The canvas in memory of one in the database."""
+        # Numbers continue above those of events before a restart.
+        canvas = LiveCanvas(row["id"], row["owner"], row["model"], seq=int(time.time() * 1000))
+        canvas.created = row["created"]
+        canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
+        canvas.details, canvas.assets = row["details"] or {}, row["assets"]
+        # A canvas without a revision was cut short by a restart of the server.
+        canvas.status = "done" if canvas.rev else "interrupted"
+        return self._remember(canvas)
 
     async def page(self, owner: str, limit: int, after: str | None) -> tuple[list[LiveCanvas], bool]:
         """An owner's canvases, newest first, and whether there are more.
@@ -267,13 +270,8 @@ class Canvases:
         """
         if after is not None:
             await self.find(after, owner)
-        ids = await asyncio.to_thread(self._history.newest, owner, limit + 1, after)
-        found = []
-        for canvas_id in ids[:limit]:
-            # It may have been deleted meanwhile.
-            with suppress(ApiError):
-                found.append(await self.find(canvas_id, owner))
-        return found, len(ids) > limit
+        rows = await asyncio.to_thread(self._history.newest, owner, limit + 1, after)
+        return [self._restore(row) for row in rows[:limit]], len(rows) > limit
 
     async def edit(self, canvas_id: str, body: EditRequest, owner: str) -> LiveCanvas:
         """Edit a canvas by hand, by the model, or both, and return its new revision.
@@ -319,14 +317,13 @@ class Canvases:
         canvas = await self._open(canvas_id, base_rev, owner)
 
         def earlier() -> tuple[str, str, _Json]:
-            revisions = self._history.revisions(canvas_id)
             # Undoing an undo goes further back.
-            at = next((row["details"].get("undone_to") for row in revisions if row["rev"] == canvas.rev), None)
-            rows = [row for row in revisions if row["rev"] < (at or canvas.rev) and row["text"] != canvas.text]
-            if not rows:
-                message = f"canvas {canvas_id} has nothing before revision {at or canvas.rev}"
-                raise ApiError(409, message, code="no_undo")
-            return rows[-1]["text"], "undo", {"undone_to": rows[-1]["rev"]}
+            at = canvas.details.get("undone_to", canvas.rev)
+            found = self._history.last_other(canvas_id, at, canvas.text)
+            if found is None:
+                raise ApiError(409, f"canvas {canvas_id} has nothing before revision {at}", code="no_undo")
+            rev, text = found
+            return text, "undo", {"undone_to": rev}
 
         return await self._revise(canvas, earlier)
 
@@ -349,10 +346,12 @@ class Canvases:
                 canvas.status = status
         return canvas
 
-    async def revisions(self, canvas_id: str, owner: str) -> list[_Json]:
-        """All revisions of a canvas."""
+    async def revisions(self, canvas_id: str, owner: str, limit: int | None, after: int) -> tuple[list[_Json], bool]:
+        """Revisions of a canvas, oldest first, and whether there are more; see `History.revisions`."""
         await self.find(canvas_id, owner)
-        return await asyncio.to_thread(self._history.revisions, canvas_id)
+        wanted = None if limit is None else limit + 1
+        rows = await asyncio.to_thread(self._history.revisions, canvas_id, wanted, after)
+        return rows[:limit], limit is not None and len(rows) > limit
 
     async def delete(self, canvas_id: str, owner: str) -> None:
         """Stop work on a canvas and delete it."""

@@ -241,10 +241,11 @@ class Revision(_Described):
 
 
 class Revisions(_Described):
-    """All revisions of a canvas, oldest first."""
+    """Revisions of a canvas, oldest first."""
 
     object: Literal["list"]
     data: list[Revision]
+    has_more: bool
 
 
 class Deleted(_Described):

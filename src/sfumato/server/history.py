@@ -15,12 +15,14 @@ from sqlalchemy import (
     ForeignKey,
     Integer,
     MetaData,
+    Select,
     String,
     Table,
     Text,
     create_engine,
     delete,
     event,
+    func,
     insert,
     select,
 )  # fmt: skip
@@ -122,38 +124,54 @@ class History:
     def find(self, canvas_id: str) -> dict[str, Any] | None:
         """A canvas with its last revision and its assets: id, owner, model, prompt, created; rev, text, made_by and
         details, which are None without a revision; assets by slot."""
-        last = select(_REVISIONS).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev.desc()).limit(1)
-        with self._engine.connect() as connection:
-            canvas = connection.execute(select(_CANVASES).where(_CANVASES.c.id == canvas_id)).mappings().first()
-            revision = connection.execute(last).mappings().first()
-            assets = connection.execute(select(_ASSETS).where(_ASSETS.c.canvas_id == canvas_id)).mappings().all()
-        if canvas is None:
-            return None
-        none = dict.fromkeys(("rev", "text", "made_by", "details"))
-        found = dict(canvas) | {"assets": {row["slot"]: row["asset"] for row in assets}}
-        return found | (none if revision is None else {name: revision[name] for name in none})
+        return next(iter(self._read(select(_CANVASES).where(_CANVASES.c.id == canvas_id))), None)
 
-    def newest(self, owner: str, limit: int, after: str | None = None) -> list[str]:
-        """Ids of an owner's canvases, newest first.
+    def newest(self, owner: str, limit: int, after: str | None = None) -> list[dict[str, Any]]:
+        """An owner's canvases as `find` returns them, newest first.
 
         Args:
             after: id of the last canvas of the page before.
         """
-        order = (_CANVASES.c.created.desc(), _CANVASES.c.id)
-        wanted = select(_CANVASES.c.id).where(_CANVASES.c.owner == owner).order_by(*order).limit(limit)
+        wanted = select(_CANVASES).where(_CANVASES.c.owner == owner)
         if after is not None:
             last = select(_CANVASES.c.created).where(_CANVASES.c.id == after).scalar_subquery()
             same = (_CANVASES.c.created == last) & (_CANVASES.c.id > after)
             wanted = wanted.where((_CANVASES.c.created < last) | same)
-        with self._engine.connect() as connection:
-            return list(connection.execute(wanted).scalars())
+        return self._read(wanted.order_by(_CANVASES.c.created.desc(), _CANVASES.c.id).limit(limit))
 
-    def revisions(self, canvas_id: str) -> list[dict[str, Any]]:
-        """All revisions of a canvas, oldest first."""
-        columns = [column for column in _REVISIONS.c if column.name != "canvas_id"]
-        wanted = select(*columns).where(_REVISIONS.c.canvas_id == canvas_id).order_by(_REVISIONS.c.rev)
+    def _read(self, wanted: Select[Any]) -> list[dict[str, Any]]:
+        """Canvases with their last revisions and their assets."""
+        of_canvas = _REVISIONS.c.canvas_id == _CANVASES.c.id
+        last = select(func.max(_REVISIONS.c.rev)).where(of_canvas).correlate(_CANVASES).scalar_subquery()
+        is_last = of_canvas & (_REVISIONS.c.rev == last)
+        columns = [_REVISIONS.c[name] for name in ("rev", "text", "made_by", "details")]
         with self._engine.connect() as connection:
-            return [dict(row) for row in connection.execute(wanted).mappings()]
+            rows = connection.execute(wanted.outerjoin(_REVISIONS, is_last).add_columns(*columns)).mappings()
+            found = {row["id"]: dict(row) | {"assets": {}} for row in rows}
+            assets = select(_ASSETS).where(_ASSETS.c.canvas_id.in_(list(found)))
+            for row in connection.execute(assets).mappings():
+                found[row["canvas_id"]]["assets"][row["slot"]] = row["asset"]
+        return list(found.values())
+
+    def revisions(self, canvas_id: str, limit: int | None = None, after: int = 0) -> list[dict[str, Any]]:
+        """Revisions of a canvas, oldest first.
+
+        Args:
+            limit: maximum number; None for all.
+            after: number of the last one of the page before.
+        """
+        columns = [column for column in _REVISIONS.c if column.name != "canvas_id"]
+        wanted = select(*columns).where(_REVISIONS.c.canvas_id == canvas_id, _REVISIONS.c.rev > after)
+        with self._engine.connect() as connection:
+            return [dict(row) for row in connection.execute(wanted.order_by(_REVISIONS.c.rev).limit(limit)).mappings()]
+
+    def last_other(self, canvas_id: str, before: int, text: str) -> tuple[int, str] | None:
+        """Number and text of the last revision before another one whose text differs from the given one."""
+        other = (_REVISIONS.c.rev < before) & (_REVISIONS.c.text != text)
+        wanted = select(_REVISIONS.c.rev, _REVISIONS.c.text).where(_REVISIONS.c.canvas_id == canvas_id, other)
+        with self._engine.connect() as connection:
+            row = connection.execute(wanted.order_by(_REVISIONS.c.rev.desc()).limit(1)).first()
+        return None if row is None else (row.rev, row.text)
 
     def delete(self, canvas_id: str) -> None:
         """Delete a canvas and everything that belongs to it."""
