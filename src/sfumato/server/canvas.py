@@ -91,12 +91,16 @@ class LiveCanvas:
         """Its events, until it is final.
 
         Args:
-            after: number of the reader's last event; without one, or if it is too old, a snapshot comes first.
+            after: number of the reader's last event. Without one, if it is too old, or if none follows it on a final
+                canvas, a snapshot comes first.
 
         Yields:
             Server-sent events.
         """
         news, seq = asyncio.Event(), after
+        if seq == self.seq and not self.is_busy:
+            # Nothing would tell this reader that the canvas is final.
+            seq = None
         self._readers.add(news)
         try:
             while True:

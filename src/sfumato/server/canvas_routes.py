@@ -73,8 +73,8 @@ def canvas_routes(canvases: Canvases, assets: Assets) -> APIRouter:
         last_event_id: Annotated[str | None, Header()] = None,
         shape: Annotated[Literal["sfumato", "ag-ui"], Query(alias="format")] = "sfumato",
     ) -> Response:
-        """A canvas's events after an event number; without one, or if it is too old, a snapshot comes first. AG-UI's
-        format always starts with a snapshot."""
+        """A canvas's events after an event number. Without one, if it is too old, or if none follows it on a final
+        canvas, a snapshot comes first. AG-UI's format always starts with a snapshot."""
         canvas = await canvases.find(canvas_id, owner)
         if after is None and last_event_id is not None and last_event_id.isdecimal():
             after = int(last_event_id[:18])
