@@ -10,6 +10,8 @@ import openai
 import pytest
 
 from serving import EXPRESSION, Served
+from sfumato.errors import RequestError
+from sfumato.server.failures import ApiError
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 
@@ -139,6 +141,39 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
     if param is not None:
         assert error["param"] == param or param in error["message"]
     assert served.chat().status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("diffusion", "param"),
+    [
+        ({"pin": [[0, 1]]}, "pin"),
+        ({"strength": 0.5}, "strength"),
+        ({"sampler": "best"}, "sampler"),
+        ({"settings": {"reuse": "all"}}, "reuse"),
+        ({"settings": {"speed": 1}}, "settings"),
+        ({"sampler": "remdm"}, "sampler"),
+        ({"regex": "("}, "regex"),
+    ],
+    ids=str,
+)
+def test_errors_of_diffusion_options_name_their_parameter(served: Served, diffusion: dict[str, Any], param: str | None):
+    error = served.chat(diffusion=diffusion).json()["error"]
+    assert error["param"] == param, error["message"]
+
+
+@pytest.mark.parametrize(
+    ("message", "param"),
+    [
+        ("tiny is autoregressive and cannot see what follows a position; it cannot infill", None),
+        ("tiny has no chat template and takes no instructions; leave it out", None),
+        ("tiny has no length head", None),
+        ("block_length 4 depends on the positions that still hold the mask; allowed: none", "block_length"),
+        ("stop would cut an answer that must match regex as a whole; allowed: one of them", "stop"),
+        ("prompt and messages are given; allowed: one of them", "prompt"),
+    ],
+)
+def test_parameter_of_a_message(message: str, param: str | None):
+    assert ApiError.of(RequestError(message)).param == param
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,11 @@ from typing import Any
 from sfumato.errors import BusyError, CapacityError, CheckpointError, SfumatoError
 
 logger = logging.getLogger("sfumato.server")
-_PARAM = re.compile(r"(\w+) (?:is|has|takes) |the (prompt|schema|instruction|regular expression)\b")
+# Messages begin with the field that they are about, or with a model's name, which is none.
+_PARAM = re.compile(
+    r"(?!\S+ (?:is autoregressive|has no \w))(\w+) (?:is|has|takes|needs|would|and \w+ are|'.*?' \w+|\d+ depends) "
+    r"|unknown (?!setting |option )(\w+) |the (prompt|schema|instruction|regular expression)\b"
+)
 
 
 class ApiError(SfumatoError):
@@ -68,4 +72,4 @@ class ApiError(SfumatoError):
 def _named(error: SfumatoError) -> str | None:
     """The field that a message begins with."""
     found = _PARAM.match(str(error))
-    return None if found is None else found[1] or found[2].replace("regular expression", "regex")
+    return None if found is None else found[found.lastindex or 0].replace("regular expression", "regex")
