@@ -150,7 +150,7 @@ def create_app(
         """Whether the process is alive."""
         return {"status": "ok"}
 
-    @app.get("/ready", tags=["server"], **answered(documents.Ready, status_503=documents.Ready))
+    @app.get("/ready", tags=["server"], **answered(documents.Ready, others={503: documents.Ready}))
     async def ready() -> Response:
         """Whether requests are accepted: 503 while the first model loads and during shutdown."""
         return JSONResponse({"ready": app.state.ready}, 200 if app.state.ready else 503)

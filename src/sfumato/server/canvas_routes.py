@@ -28,7 +28,7 @@ def canvas_routes(canvases: Canvases, assets: Assets) -> APIRouter:
     """The endpoints."""
     router = APIRouter(tags=["canvases"], route_class=JsonRoute)
 
-    @router.post("/v1/canvas", **answered(_CANVASES, streamed=True, status_202=_CANVASES))
+    @router.post("/v1/canvas", **answered(_CANVASES, streamed=True, others={202: _CANVASES}))
     async def create_canvas(body: CanvasRequest, request: Request, owner: Owner) -> Response:
         """Create one or n canvases."""
         made = await canvases.create(body, owner)

@@ -295,9 +295,8 @@ class Canvases:
                 raise RequestError(f"{name} is for an answer; allowed: in POST /v1/canvas")
         check_spans(text, cast(Any, body.spans or ()), "spans")
         canvas.begin()
-        canvas.task = asyncio.create_task(
-            self._run(canvas, lambda canvas: self._edit(canvas, text, body, options, body.seed))
-        )
+        work = partial(self._edit, text=text, body=body, options=options, seed=body.seed)
+        canvas.task = asyncio.create_task(self._run(canvas, work))
         try:
             await asyncio.shield(canvas.task)
         except asyncio.CancelledError:
@@ -381,16 +380,10 @@ class Canvases:
 
 
 def _request(model: TextModel, body: CanvasRequest) -> Request:
-    given = {
-        "max_tokens": body.max_tokens,
-        "temperature": body.temperature,
-        "seed_text": body.text,
-        "pin": body.pins,
-        "schema": body.schema_,
-    }
-    options: _Json = dict(body.to_options())
+    options: _Json = {**body.to_options(), "seed": body.seed}
+    options |= body.model_dump(include={"max_tokens", "temperature", "top_logprobs"}, exclude_none=True)
+    given = {"seed_text": body.text, "pin": body.pins, "schema": body.schema_}
     options |= {name: value for name, value in given.items() if value is not None}
-    options |= {"top_logprobs": body.top_logprobs or 0, "seed": body.seed}
     turns = None if body.messages is None else [message.to_turn() for message in body.messages]
     return model.request(turns or body.prompt or "", **options)
 

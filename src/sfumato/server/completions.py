@@ -52,7 +52,7 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
         # One failure must not lose the other answers.
         await end_tasks(tasks)
         raise
-    for result in (one for each in results for one in each):
+    for result in itertools.chain.from_iterable(results):
         check_result(result)
     return results
 
@@ -369,7 +369,7 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
 
 def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results: list[list[Result]]) -> _Json:
     """A text completion."""
-    together = [result for of_one in results for result in of_one]
+    together = list(itertools.chain.from_iterable(results))
     choices = [
         {
             "index": index,

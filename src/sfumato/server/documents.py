@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from fastapi.responses import JSONResponse
@@ -286,13 +287,13 @@ class SandboxPage(_Described):
     """Its path."""
 
 
-def answered(model: Any, *, status: int = 200, streamed: bool = False, **more: Any) -> _Json:
+def answered(model: Any, *, status: int = 200, streamed: bool = False, others: Mapping[int, Any] = {}) -> _Json:
     """Route arguments that document its responses without validating each of them.
 
     Args:
         streamed: whether it may be server-sent events.
-        **more: models of further statuses, as status_NUMBER.
+        others: models of further statuses.
     """
     events: _Json = {"content": {"text/event-stream": {}}} if streamed else {}
-    others = {int(name.removeprefix("status_")): {"model": other} for name, other in more.items()}
-    return {"response_model": None, "responses": {status: {"model": model} | events} | others}
+    described = {status: {"model": model} | events} | {other: {"model": others[other]} for other in others}
+    return {"response_model": None, "responses": described}

@@ -178,10 +178,10 @@ class History:
         with self._engine.begin() as connection:
             connection.execute(delete(_CANVASES).where(_CANVASES.c.id == canvas_id))
 
-    def expire(self, before: float) -> int:
-        """Delete canvases created before a time, with everything that belongs to them, and return their number."""
+    def expire(self, before: float) -> None:
+        """Delete canvases created before a time, with everything that belongs to them."""
         with self._engine.begin() as connection:
-            return connection.execute(delete(_CANVASES).where(_CANVASES.c.created < before)).rowcount
+            connection.execute(delete(_CANVASES).where(_CANVASES.c.created < before))
 
     def close(self) -> None:
         """Close all connections."""

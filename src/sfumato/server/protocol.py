@@ -19,6 +19,7 @@ from sfumato.server.tools import Function, NamedTool, Tool, ToolCall, schema_of_
 MAX_SPANS = 4096
 """Maximum spans, pins or replacements per request."""
 Effort = Literal["none", "instant", "minimal", "low", "medium", "high", "xhigh"]
+# Of the model's default steps per canvas.
 _SHARE_OF_STEPS: dict[str, float] = {
     "none": 0.25, "instant": 0.25, "minimal": 0.25, "low": 0.5, "medium": 1.0, "high": 2.0, "xhigh": 4.0,
 }  # fmt: skip
@@ -226,7 +227,6 @@ class CompletionRequest(Sampled):
         return self
 
     def to_options(self, model: TextModel) -> GenerateOptions:
-        """The engine's options."""
         return merged(super().to_options(model), {"top_logprobs": self.logprobs} if self.logprobs else {})
 
 
@@ -264,11 +264,9 @@ class ChatRequest(Sampled):
 
     @property
     def wants_logprobs(self) -> bool:
-        """Whether tokens come with their log-probabilities."""
         return bool(self.logprobs)
 
     def to_options(self, model: TextModel) -> GenerateOptions:
-        """The engine's options."""
         options = super().to_options(model)
         more: GenerateOptions = {}
         if self.max_completion_tokens is not None:
@@ -282,7 +280,8 @@ class ChatRequest(Sampled):
         if self.prediction is not None:
             more["seed_text"] = text_of(self.prediction.content)
         if self.reasoning_effort is not None:
-            more["steps"] = steps_of(self.reasoning_effort, model)
+            share = _SHARE_OF_STEPS[self.reasoning_effort]
+            more["steps"] = max(1, round(model.sampler_defaults.steps * share))
         if self.response_format is not None:
             more = merged(more, self.response_format.to_options())
         if (called := self.called()) is not None:
@@ -330,11 +329,6 @@ class ChatRequest(Sampled):
 def text_of(content: str | list[TextPart] | None) -> str:
     """A message's text."""
     return content if isinstance(content, str) else "".join(part.text for part in content or ())
-
-
-def steps_of(effort: Effort, model: TextModel) -> int:
-    """Maximum steps per canvas for an effort; medium is the model's default."""
-    return max(1, round(model.sampler_defaults.steps * _SHARE_OF_STEPS[effort]))
 
 
 def _token_id(given: str) -> int:

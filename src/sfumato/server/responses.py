@@ -20,7 +20,7 @@ from sfumato.server.failures import ApiError
 from sfumato.server.hosting import Bill, HostedModel
 from sfumato.server.protocol import ChatRequest, Diffusion, Effort, Message, ResponseFormat, TextPart
 from sfumato.server.streaming import sse
-from sfumato.server.tools import Function, FunctionCall, Tool, ToolCall
+from sfumato.server.tools import Function, FunctionCall, NamedFunction, Tool, ToolCall
 
 _Json = dict[str, Any]
 _LOGPROBS = "message.output_text.logprobs"
@@ -73,11 +73,10 @@ class FunctionTool(Function):
     type: Literal["function"]
 
 
-class NamedFunctionTool(Body):
+class NamedFunctionTool(NamedFunction):
     """The function that must be called."""
 
     type: Literal["function"]
-    name: str
 
 
 class TextFormat(Body):

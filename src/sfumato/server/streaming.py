@@ -59,13 +59,13 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def sse(data: dict[str, Any] | str, name: str | None = None, number: int | None = None) -> str:
+def sse(data: dict[str, Any], name: str | None = None, number: int | None = None) -> str:
     """A server-sent event."""
     head = ("" if name is None else f"event: {name}\n") + ("" if number is None else f"id: {number}\n")
-    return f"{head}data: {data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)}\n\n"
+    return f"{head}data: {json.dumps(data, ensure_ascii=False)}\n\n"
 
 
-DONE = sse("[DONE]")
+DONE = "data: [DONE]\n\n"
 """The end of a stream in OpenAI's format."""
 
 
