@@ -105,7 +105,7 @@ class Relay:
             ApiError: see `answer`.
         """
         with _failures(upstream):
-            response = await self._http.send(self._request(upstream, path, payload))
+            response = await self._http.post(**_request(upstream, path, payload))
         _check(upstream, response)
         try:
             answer = response.json()
@@ -118,10 +118,8 @@ class Relay:
 
     async def _stream(self, upstream: Upstream, path: str, payload: _Json) -> AsyncGenerator[str, None]:
         """Nothing, once the server has agreed to answer; then its events, each whole."""
-        response: httpx.Response | None = None
-        try:
-            with _failures(upstream):
-                response = await self._http.send(self._request(upstream, path, payload), stream=True)
+        with _failures(upstream):
+            async with self._http.stream("POST", **_request(upstream, path, payload)) as response:
                 if response.status_code != 200:
                     await response.aread()
                 _check(upstream, response)
@@ -132,13 +130,6 @@ class Relay:
                     *events, rest = (rest + text).replace("\r\n", "\n").split("\n\n")
                     for event in events:
                         yield f"{event}\n\n"
-        finally:
-            if response is not None:
-                await response.aclose()
-
-    def _request(self, upstream: Upstream, path: str, payload: _Json) -> httpx.Request:
-        headers = {"Authorization": f"Bearer {upstream.key}"} if upstream.key else {}
-        return self._http.build_request("POST", f"{upstream.url}/{path}", json=payload, headers=headers)
 
     @property
     def _http(self) -> httpx.AsyncClient:
@@ -151,6 +142,11 @@ class Relay:
         """Close all connections."""
         if self._client is not None:
             await self._client.aclose()
+
+
+def _request(upstream: Upstream, path: str, payload: _Json) -> _Json:
+    headers = {"Authorization": f"Bearer {upstream.key}"} if upstream.key else {}
+    return {"url": f"{upstream.url}/{path}", "json": payload, "headers": headers}
 
 
 def _payload(upstream: Upstream, body: Sampled) -> _Json:
