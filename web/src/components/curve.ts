@@ -119,14 +119,9 @@ export class CurveElement extends LitElement {
             }}
           />
         </label>
-        <button class="primary" ?disabled=${this.isAsking || this.cards.length === 0}>Ask</button>
+        <button class="primary" ?disabled=${this.isAsking}>Ask</button>
         <button type="button" ?disabled=${!this.isAsking} @click=${() => this.stopping.abort()}>Stop</button>
       </form>
-      ${
-        this.cards.length === 0
-          ? html`<p class="muted">No model on this server knows the task and takes a cap on its steps.</p>`
-          : nothing
-      }
       ${
         this.isAsking
           ? html`<progress

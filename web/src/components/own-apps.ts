@@ -7,7 +7,6 @@ import { revisionPrompt } from "../core/encyclopedia";
 import { adopt, fileTree, pathsOf, unnamed } from "../core/file-tree";
 import { LOOKS, looks, remember, remembered, setLooks, type Looks } from "../core/preferences";
 import { knowing, prose, writers } from "../core/prose";
-import { once } from "../core/once";
 import type { Message, ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import {
@@ -20,9 +19,10 @@ import {
   type System,
 } from "../core/system";
 import { readTurns, run, transcript, withTurn, type Turn } from "../core/terminal";
-import { authors } from "../ui/author";
+import { isAuthor } from "../ui/author";
 import type { Bound, Click } from "../ui/screen";
 import { get, parse, slot, type Component } from "../ui/tree";
+import { Models } from "./models";
 
 const AUTOMATIC = "automatic";
 const MAX_CLICKS = 8;
@@ -59,7 +59,7 @@ export interface Host extends ReactiveControllerHost {
 }
 
 export class OwnApps implements ReactiveController {
-  cards: readonly ModelCard[] | null = null;
+  readonly models: Models;
   system: System = readSystem(remembered<unknown>("desktop.files", null));
   /** What was clicked last, in all windows. */
   clicks: readonly Click[] = [];
@@ -78,21 +78,20 @@ export class OwnApps implements ReactiveController {
 
   constructor(private readonly host: Host) {
     host.addController(this);
+    this.models = new Models(host);
   }
 
   hostDisconnected(): void {
     for (const each of this.stopping.values()) each.abort();
   }
 
-  /** Asks for the models, which what is written waits for. */
-  readonly begin = once(async () => {
-    this.cards = await api.models();
-    this.host.requestUpdate();
-  });
+  private get cards(): readonly ModelCard[] | null {
+    return this.models.cards;
+  }
 
   /** The model that writes screens. */
   get author(): ModelCard | undefined {
-    const able = authors(this.cards ?? []);
+    const able = (this.cards ?? []).filter(isAuthor);
     return able.find(({ id }) => id === this.choices.author) ?? able[0];
   }
 
@@ -147,7 +146,7 @@ export class OwnApps implements ReactiveController {
     return {
       b: { value: theme },
       c: { value: text },
-      f: models(authors(this.cards ?? []), this.choices.author),
+      f: models((this.cards ?? []).filter(isAuthor), this.choices.author),
       h: models(this.answerers(), this.choices.answerer),
     };
   }
@@ -219,7 +218,7 @@ export class OwnApps implements ReactiveController {
   async write(path: string, wish: string): Promise<void> {
     const text = findFile(this.system, path)?.text ?? "";
     try {
-      await this.begin();
+      await this.models.load();
       const card = this.answererOf(wish);
       if (card === undefined) {
         say(this.refusal());
@@ -263,7 +262,7 @@ export class OwnApps implements ReactiveController {
 
   /** Has a model answer what is no command. */
   private async reply(line: string): Promise<void> {
-    await this.begin();
+    await this.models.load();
     const card = this.answererOf(line);
     if (card === undefined) {
       this.setTurns(withTurn(this.turns, { line, said: this.refusal(), by: "" }));
@@ -314,9 +313,7 @@ export class OwnApps implements ReactiveController {
   }
 
   private answerers(): ModelCard[] {
-    return (this.cards ?? []).filter(
-      (card) => card.capabilities.includes("chat") && !authors([card]).includes(card),
-    );
+    return (this.cards ?? []).filter((card) => card.capabilities.includes("chat") && !isAuthor(card));
   }
 
   /** The model that was chosen, or one that was trained on such prompts, or any that writes whatever it is asked. */

@@ -121,7 +121,7 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
     const isHere = () => topic === tidyTopic(this.place);
     this.problem = "";
     try {
-      await this.writing.begin();
+      await this.writing.models.load();
       if (topic !== "" && isHere()) await this.openTopic(topic, isHere);
     } catch (error) {
       if (isHere()) this.problem = isStop(error) ? "Stopped before anything was written." : sentenceOf(error);
@@ -190,7 +190,7 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
         .kept=${this.kept.topics()}
         @sf-forget=${({ detail }: CustomEvent<string>) => this.forget(detail)}
       ></sf-topics>
-      ${this.writing.notice()}`;
+      ${this.writing.models.failure()} ${this.writing.notice()}`;
   }
 
   private topicPage(topic: string) {

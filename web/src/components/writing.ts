@@ -2,7 +2,6 @@
 import { html, nothing, type ReactiveController, type ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import type { CanvasView } from "../core/canvas";
-import { once } from "../core/once";
 import {
   chosenOutline,
   outliners,
@@ -15,6 +14,7 @@ import { remember, remembered } from "../core/preferences";
 import { prose, writers } from "../core/prose";
 import type { ModelCard } from "../core/protocol";
 import { announce, messageOf } from "../core/say";
+import { Models } from "./models";
 
 /** Browsers open six connections to a server; pictures and other requests need some of them. */
 const AT_ONCE = 3;
@@ -31,7 +31,7 @@ export interface Job {
 }
 
 export class Writing implements ReactiveController {
-  cards: readonly ModelCard[] | null = null;
+  readonly models: Models;
   /** What is being written, by its place; null before its first word. */
   drafts: ReadonlyMap<string, CanvasView | null> = new Map();
   /** What went wrong, by its place. */
@@ -47,6 +47,7 @@ export class Writing implements ReactiveController {
     private readonly name: string,
   ) {
     host.addController(this);
+    this.models = new Models(host);
     this.chosen = { writer: "", outliner: "", ...remembered<object>(`${name}.models`, {}) };
   }
 
@@ -54,11 +55,9 @@ export class Writing implements ReactiveController {
     this.stop();
   }
 
-  /** Asks for the models. */
-  readonly begin = once(async () => {
-    this.cards = await api.models();
-    this.host.requestUpdate();
-  });
+  get cards(): readonly ModelCard[] | null {
+    return this.models.cards;
+  }
 
   get writer(): ModelCard | undefined {
     const able = writers(this.cards ?? []);

@@ -5,10 +5,9 @@ import { controls, tables } from "../components/base";
 import type { Line } from "../components/chart";
 import "../components/chart";
 import "../components/curve";
+import { Models } from "../components/models";
 import { api } from "../core/api";
 import { FIGURES, lineOf, parseMetrics, readingOf, short, type Figure, type Reading } from "../core/metrics";
-import type { ModelCard } from "../core/protocol";
-import { sayError } from "../core/say";
 
 const EVERY_MS = 1000;
 const MAX_READINGS = 121;
@@ -25,7 +24,11 @@ const TOTALS = [
 export class CostPage extends LitElement {
   /** What stands behind the page's path. */
   @property() place = "";
-  @state() private cards: readonly ModelCard[] = [];
+  private readonly known = new Models(
+    this,
+    ({ capabilities, sfumato: { kinds } }) =>
+      capabilities.includes("canvas") && kinds.some(({ name }) => name === "arithmetic"),
+  );
   @state() private readings: readonly Reading[] = [];
   @state() private trouble = "";
   @state() private isPaused = false;
@@ -52,7 +55,6 @@ export class CostPage extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    api.models().then((cards) => (this.cards = cards), sayError);
     document.addEventListener("visibilitychange", this.onVisibility);
     this.onVisibility();
   }
@@ -124,6 +126,7 @@ export class CostPage extends LitElement {
 
   /** All that comes with the first reading, so that nothing moves when it does. */
   private figures(models: readonly string[]) {
+    const notice = this.known.notice("No model on this server knows the task and takes a cap on its steps.");
     return html`${
         models.length === 0
           ? html`<p class="muted">No model is loaded yet; the first request loads one.</p>`
@@ -136,13 +139,7 @@ export class CostPage extends LitElement {
         Random expressions, each asked under every cap on the steps; this page works out the right answers
         itself.
       </p>
-      <sf-curve
-        class="card"
-        .cards=${this.cards.filter(
-          ({ capabilities, sfumato }) =>
-            capabilities.includes("canvas") && sfumato.kinds.some(({ name }) => name === "arithmetic"),
-        )}
-      ></sf-curve>`;
+      ${notice === nothing ? html`<sf-curve class="card" .cards=${this.known.cards ?? []}></sf-curve>` : notice}`;
   }
 
   private chart(figure: Figure, models: readonly string[]) {

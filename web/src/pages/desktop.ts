@@ -63,7 +63,6 @@ export class DesktopPage extends LitElement implements Host {
     addEventListener("keydown", this.onKey);
     addEventListener("sf-looks", this.onLooks);
     this.onFiles(this.own.system, this.own.system);
-    this.own.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
@@ -240,7 +239,7 @@ export class DesktopPage extends LitElement implements Host {
     const page = current(win.pages) ?? null;
     this.desktop = changed(this.desktop, id, { isWriting: true, error: "" });
     try {
-      await this.own.begin();
+      await this.own.models.load();
       const { author, steps } = this.own;
       if (author === undefined) throw new NotUnderstood("No model on this server writes apps.");
       const made = await write(api, author.id, sentence, {
@@ -308,6 +307,7 @@ export class DesktopPage extends LitElement implements Host {
               No model on this server writes apps; start it with one that does: <code>sfumato serve ui</code>
             </p>`
       }
+      ${this.own.models.failure()}
       <div class="apps" role="group" aria-label="Apps">
         ${OWN_APPS.map((app) => icon(app, true))} ${APPS.map((app) => icon(app, canMake))}
       </div>

@@ -11,6 +11,7 @@ import { controls } from "../components/base";
 import { codeEditor, codeState } from "../components/code";
 import { ghostText } from "../components/ghost";
 import { acceptChange } from "../components/review";
+import { Models } from "../components/models";
 import "../components/revisions";
 import { EditingSession, type Left, type SessionHost } from "../components/session";
 import { api } from "../core/api";
@@ -54,7 +55,16 @@ function readFile(kept: unknown): Kept {
 export class EditorPage extends LitElement implements SessionHost {
   /** The canvas that holds the text, so that a page that is loaded again has it. */
   @property() place = "";
-  @state() private models: ModelCard[] | null = null;
+  private readonly models = new Models(
+    this,
+    ({ capabilities, sfumato: { kinds } }) =>
+      capabilities.includes("edit") &&
+      (kinds.length === 0 || kinds.some(({ instruction }) => typeof instruction === "string")),
+    (cards) => {
+      this.chooseModel(cards[0]?.id ?? "");
+      this.openPlace();
+    },
+  );
   @state() model = "";
   @state() instruction = "";
   /** What the editor begins with: the file as it was left, or an example. */
@@ -82,21 +92,18 @@ export class EditorPage extends LitElement implements SessionHost {
       extensions: this.extensions(),
     });
     this.session.attach(this.editor);
-    this.session.inTurn(async () => {
-      this.models = (await api.models()).filter(
-        ({ capabilities, sfumato: { kinds } }) =>
-          capabilities.includes("edit") &&
-          (kinds.length === 0 || kinds.some(({ instruction }) => typeof instruction === "string")),
-      );
-      this.chooseModel(this.models[0]?.id ?? "");
-    });
+    // What is asked before the models are there waits for them.
+    this.session.inTurn(() => this.models.load().catch(() => undefined));
   }
 
   override updated(changed: PropertyValues): void {
-    // The page was loaded again, or the browser went back.
-    if (!changed.has("place") && !changed.has("models")) return;
+    if (changed.has("place")) this.openPlace();
+  }
+
+  /** Opens the canvas of the path: the page was loaded again, or the browser went back. */
+  private openPlace(): void {
     const { place } = this;
-    if (this.models === null || place === "" || place === this.session.id) return;
+    if (this.models.cards === null || place === "" || place === this.session.id) return;
     this.session.inTurn(() => this.session.openCanvas(place, this.first.id === place ? this.first : null));
   }
 
@@ -135,7 +142,7 @@ export class EditorPage extends LitElement implements SessionHost {
   }
 
   private get card(): ModelCard | undefined {
-    return this.models?.find(({ id }) => id === this.model);
+    return this.models.find(this.model);
   }
 
   private get canPropose(): boolean {
@@ -288,6 +295,13 @@ export class EditorPage extends LitElement implements SessionHost {
           <div class="editor" @dragover=${(event: DragEvent) => event.preventDefault()}></div>
           ${state.mode === "review" ? this.decisions() : this.asking(isRunning)}
           ${this.other === null ? nothing : this.offer(this.other)}
+          ${
+            this.models.cards === null
+              ? this.models.failure()
+              : this.models.notice(
+                  "No model on this server edits text; start it with one: sfumato serve tiny",
+                )
+          }
           <p class="status ${state.isRefusal ? "error" : "muted"}" role="status">${state.status}</p>
         </div>
         <aside class="card" aria-labelledby="revisions">
@@ -324,7 +338,7 @@ export class EditorPage extends LitElement implements SessionHost {
             ? html`<button class="primary" @click=${() => this.session.stop()}>Stop</button>`
             : html`<button
                 class="primary"
-                ?disabled=${this.models === null}
+                ?disabled=${this.card === undefined}
                 @click=${() => this.session.rewrite()}
               >
                 ${numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite doubtful code"}
@@ -334,9 +348,9 @@ export class EditorPage extends LitElement implements SessionHost {
       </div>
       <div class="row">
         ${
-          (this.models?.length ?? 0) > 1
+          (this.models.cards?.length ?? 0) > 1
             ? html`<select aria-label="Model" ?disabled=${isRunning} @change=${this.onModel}>
-                ${this.models?.map(({ id }) => html`<option .selected=${id === this.model}>${id}</option>`)}
+                ${this.models.cards?.map(({ id }) => html`<option .selected=${id === this.model}>${id}</option>`)}
               </select>`
             : nothing
         }

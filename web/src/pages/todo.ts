@@ -2,16 +2,15 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
+import { Models } from "../components/models";
 import "../components/talk";
 import { api } from "../core/api";
 import { isFieldKey, undoKey, undoWords } from "../core/keys";
-import { once } from "../core/once";
 import { keyOf, remember, remembered } from "../core/preferences";
-import type { ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import type { Effect } from "../ui/actions";
-import { authors, NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
+import { isAuthor, NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
 import { changesOf, historyOf } from "../ui/changes";
 import { execute } from "../ui/edits";
 import "../ui/screen";
@@ -56,12 +55,7 @@ function examplesOf(step: Step | undefined): readonly string[] {
 @customElement("sf-todo-page")
 export class TodoPage extends LitElement {
   @property() place = "";
-  @state() private cards: readonly ModelCard[] | null = null;
-  private readonly begin = once(async () => {
-    this.cards = authors(await api.models());
-    this.model = this.cards[0]?.id ?? "";
-  });
-  @state() private model = "";
+  private readonly models = new Models(this, isAuthor);
   @state() private steps = readSteps(remembered<unknown>(STORED, null));
   @state() private draft: Component | null = null;
   @state() private isWriting = false;
@@ -139,7 +133,6 @@ export class TodoPage extends LitElement {
     super.connectedCallback();
     addEventListener("keydown", this.onKey);
     addEventListener("storage", this.onStorage);
-    this.begin().catch(sayError);
   }
 
   override disconnectedCallback(): void {
@@ -222,9 +215,10 @@ export class TodoPage extends LitElement {
     this.stopping = new AbortController();
     const page = current(this.steps)?.page ?? null;
     try {
-      await this.begin();
-      if (this.model === "") return;
-      const written = await write(api, this.model, said, {
+      await this.models.load();
+      const model = this.models.cards?.[0];
+      if (model === undefined) return;
+      const written = await write(api, model.id, said, {
         page,
         seed: this.asked++,
         signal: this.stopping.signal,
@@ -280,10 +274,10 @@ export class TodoPage extends LitElement {
   }
 
   override render() {
-    if (this.cards?.length === 0) {
+    if (this.models.cards?.length === 0) {
       return html`<div class="page">
         <h1>To-do</h1>
-        <p class="muted">No model on this server writes screens; start it with one: sfumato serve ui</p>
+        ${this.models.notice("No model on this server writes screens; start it with one: sfumato serve ui")}
       </div>`;
     }
     const step = current(this.steps);
@@ -321,6 +315,7 @@ export class TodoPage extends LitElement {
           }}
         ></sf-talk>
       </form>
+      ${this.models.failure()}
       <div class="chips" aria-label="Examples" role="group">
         ${examples.map(
           (each) =>

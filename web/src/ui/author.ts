@@ -52,9 +52,9 @@ export function onto(now: Component | null, before: Component | null, { page, pr
   return program === null || now === null || now === before ? page : execute(now, program);
 }
 
-/** The models that write screens. */
-export function authors(cards: readonly ModelCard[]): ModelCard[] {
-  return cards.filter(({ sfumato }) => sfumato.tasks.includes("ui_screen"));
+/** Whether a model writes screens. */
+export function isAuthor({ sfumato }: ModelCard): boolean {
+  return sfumato.tasks.includes("ui_screen");
 }
 
 /**
