@@ -86,7 +86,9 @@ def test_link_opens_it_isolated_and_steps_can_be_shown(page: Page, check_accessi
     check_accessibility(page)
     page.get_by_label("Prompt").fill("tell me a joke")
     page.get_by_role("button", name="Denoise").click()
-    expect(page.get_by_role("alert")).to_contain_text("tiny was not trained on prompts like")
+    expect(page.locator("sf-take .error")).to_contain_text("tiny was not trained on prompts like")
+    page.get_by_role("button", name="fizzbuzz").click()
+    expect(page.get_by_label("Text of seed 1")).to_contain_text("for ")
     page.get_by_label("Prompt").fill(" ")
     expect(page.get_by_role("button", name="Denoise")).to_be_disabled()
 

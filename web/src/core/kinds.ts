@@ -1,6 +1,11 @@
 /** Whether a prompt is one that a model was trained on, as `sfumato.data.kinds` tells. */
 import type { ModelCard, PromptKind } from "./protocol";
 
+/** What tells of a model's kinds: its card. */
+interface Kinds {
+  readonly sfumato: { readonly kinds: readonly PromptKind[] };
+}
+
 /** Whether a prompt is of a kind; undefined where only the server can tell. */
 export function isOfKind({ pattern }: PromptKind, prompt: string): boolean | undefined {
   if (typeof pattern !== "string") return undefined;
@@ -13,13 +18,13 @@ export function isOfKind({ pattern }: PromptKind, prompt: string): boolean | und
 }
 
 /** Whether a model takes a prompt, as far as its kinds tell. */
-export function takes({ sfumato: { kinds } }: ModelCard, prompt: string): boolean {
+export function takes({ sfumato: { kinds } }: Kinds, prompt: string): boolean {
   return kinds.length === 0 || kinds.some((kind) => isOfKind(kind, prompt) ?? true);
 }
 
 /** The kinds to choose from instead, for a model that does not take a prompt. */
-export function kindsInstead(card: ModelCard | undefined | null, prompt: string): readonly PromptKind[] {
-  return card === undefined || card === null || takes(card, prompt) ? [] : card.sfumato.kinds;
+export function kindsInstead(card: Kinds | undefined, prompt: string): readonly PromptKind[] {
+  return card === undefined || takes(card, prompt) ? [] : card.sfumato.kinds;
 }
 
 /** A prompt, and models that take it, for a start: the given prompt, or else an example of the models. The first model

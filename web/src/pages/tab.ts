@@ -9,17 +9,20 @@ import "../components/scrubber";
 import "../components/take";
 import { textOf } from "../core/canvas";
 import { sentenceOf } from "../core/files";
+import { kindsInstead } from "../core/kinds";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
+import type { PromptKind } from "../core/protocol";
 import { announce, messageOf, sayError } from "../core/say";
 import { latest, newTake, type Take } from "../core/take";
 import { getJson, isStored } from "../tab/download";
-import { refusalOf } from "../tab/kinds";
 import { Session, type Loaded } from "../tab/session";
 import { pageStyles } from "./canvas-styles";
 
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
 
+/** Characters of a refused prompt. */
+const MAX_SHOWN = 60;
 const MODELS = "/tab/models";
 
 interface Failure {
@@ -44,8 +47,8 @@ export class TabPage extends LitElement {
   @state() private progress: { loaded: number; total: number } | null = null;
   /** The model that could not be loaded, and why; without a model, it is their list. */
   @state() private failure: Failure | null = null;
-  /** What is wrong with the prompt. */
-  @state() private refusal: string | null = null;
+  /** What to choose from instead of a prompt that was refused. */
+  @state() private instead: readonly PromptKind[] = [];
   @state() private prompt = "";
   @state() private seed = 1;
   @state() private colouring = remembered<Colouring>("tab.colouring", "confidence");
@@ -62,10 +65,6 @@ export class TabPage extends LitElement {
     css`
       p {
         margin: 0;
-      }
-      .refusal {
-        white-space: pre-wrap;
-        overflow-wrap: anywhere;
       }
       progress {
         width: 100%;
@@ -120,7 +119,7 @@ export class TabPage extends LitElement {
       // What was typed meanwhile stays.
       if (this.prompt === before) this.prompt = loaded.kinds[0]?.example ?? before;
       [this.session, this.next, this.loaded] = [session, null, loaded];
-      [this.take, this.refusal] = [null, null];
+      this.take = null;
       remember("tab.model", name);
       announce(`${name} is here.`);
     } catch (error) {
@@ -149,11 +148,17 @@ export class TabPage extends LitElement {
   private async run(): Promise<void> {
     if (this.session === null || this.loaded === null || this.isRunning || !this.canRun) return;
     this.at = null;
-    this.refusal = refusalOf(this.prompt, this.loaded.kinds, this.loaded.model);
-    if (this.refusal !== null) return;
     // From here on it is running, although the first step comes later.
     let last = newTake(this.seed);
     this.take = last;
+    this.instead = kindsInstead({ sfumato: this.loaded }, this.prompt);
+    if (this.instead.length > 0) {
+      const shown = this.prompt.length > MAX_SHOWN ? `${this.prompt.slice(0, MAX_SHOWN)}...` : this.prompt;
+      const error = `${this.loaded.model} was not trained on prompts like ${JSON.stringify(shown)}.`;
+      this.take = { ...last, status: "failed", error };
+      announce(error);
+      return;
+    }
     for await (const take of this.session.run(this.loaded.model, this.prompt, this.seed))
       this.take = last = take;
     if (last.status === "failed") sayError(new Error(last.error ?? ""));
@@ -179,7 +184,6 @@ export class TabPage extends LitElement {
         nor a network.
       </p>
       ${this.status()} ${this.offered.length === 0 ? nothing : this.form()}
-      ${this.refusal === null ? nothing : html`<p class="card refusal error" role="alert">${this.refusal}</p>`}
       ${this.take === null ? nothing : this.result(this.take)}
     </div>`;
   }
@@ -279,7 +283,17 @@ export class TabPage extends LitElement {
   private result(take: Take) {
     const { usage } = latest(take).ending;
     const perStep = usage === undefined ? null : (1000 * usage.total_s) / Math.max(1, usage.forward_passes);
-    return html`<sf-take .take=${take} .at=${this.at} .colouring=${this.colouring} active></sf-take>
+    return html`<sf-take
+        .take=${take}
+        .at=${this.at}
+        .colouring=${this.colouring}
+        .kinds=${this.instead}
+        active
+        @sf-example=${({ detail }: CustomEvent<string>) => {
+          this.prompt = detail;
+          void this.run();
+        }}
+      ></sf-take>
       <sf-scrubber
         .frames=${take.frames}
         .at=${this.at ?? Math.max(0, take.frames.length - 1)}
