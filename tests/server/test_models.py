@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
 from serving import EXPRESSION, Served
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.sampling.samplers.base import samplers
 
 
 def test_listed_samplers_are_accepted_and_the_others_refused(served: Served):
     card = served.http.get("/v1/models/tiny").json()["sfumato"]
     assert card["sampler"] in card["samplers"]
+    settings = json.loads((ASSETS / "tiny/generation_config.json").read_text("utf-8"))
+    assert card["temperature"] == [settings["temperature_start"], settings["temperature_end"]]
     unlisted = samplers().keys() - set(card["samplers"])
     assert unlisted, "tiny's noise should not support every sampler"
     for name in samplers():

@@ -324,6 +324,8 @@ def test_options_come_from_the_model_and_refusals_are_shown(page: Page, served: 
     page.get_by_text("Options").click()
     listed = [option.strip() for option in page.get_by_label("Sampler").locator("option").all_inner_texts()]
     assert listed == [f"default ({card['sampler']})", *card["samplers"]]
+    start, end = card["temperature"]
+    expect(page.get_by_label("Temperature")).to_have_attribute("placeholder", f"{start:g} to {end:g}")
     steps = page.get_by_label("Max. steps")
     steps.fill("100000")
     steps.press("Tab")

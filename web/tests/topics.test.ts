@@ -28,6 +28,7 @@ const card = (id: string, capabilities: string[], more: Partial<ModelCard["sfuma
     noise: null,
     canvas_length: 1,
     steps: null,
+    temperature: null,
     sampler: null,
     samplers: [],
     limits: {},

@@ -321,6 +321,7 @@ def _card(host: Host, name: str) -> _Json:
             "canvas_length": spec.canvas_length,
             "steps": model.sampler_defaults.steps,
             "draft_steps": model.sampler_defaults.draft_steps if spec.next_token else None,
+            "temperature": [model.sampler_defaults.temperature_start, model.sampler_defaults.temperature_end],
             "sampler": model.sampler_defaults.sampler.name,
             "samplers": model.samplers,
             "limits": model.limits,

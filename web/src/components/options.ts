@@ -9,14 +9,19 @@ interface Field {
   name: Exclude<keyof Options, "sampler">;
   label: string;
   step: number;
-  own?: (card: ModelCard) => number | null;
+  own: (card: ModelCard) => number | string | null;
 }
 
 const FIELDS: readonly Field[] = [
   { name: "steps", label: "Max. steps", step: 1, own: ({ sfumato }) => sfumato.steps },
   { name: "canvas_length", label: "Canvas length", step: 1, own: ({ sfumato }) => sfumato.canvas_length },
   { name: "max_tokens", label: "Max. tokens", step: 1, own: ({ sfumato }) => sfumato.max_tokens },
-  { name: "temperature", label: "Temperature", step: 0.1 },
+  {
+    name: "temperature",
+    label: "Temperature",
+    step: 0.1,
+    own: ({ sfumato: { temperature } }) => temperature && [...new Set(temperature)].join(" to "),
+  },
 ];
 
 declare global {
@@ -75,7 +80,7 @@ export class OptionsElement extends LitElement {
             max=${high ?? nothing}
             step=${step}
             ?disabled=${low !== undefined && low === high}
-            placeholder=${own?.(card) ?? "model's own"}
+            placeholder=${own(card) ?? "model's own"}
             .value=${String(this.options[name] ?? "")}
             @change=${(event: Event) => {
               const { value, valueAsNumber } = event.target as HTMLInputElement;

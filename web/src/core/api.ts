@@ -51,6 +51,7 @@ const UNKNOWN: Omit<ModelCard, "id"> = {
     noise: null,
     canvas_length: 1,
     steps: null,
+    temperature: null,
     sampler: null,
     samplers: [],
     limits: {},

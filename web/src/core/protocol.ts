@@ -16,6 +16,8 @@ export interface ModelCard {
     noise: string | null;
     canvas_length: number;
     steps: number | null;
+    /** Of the first step, and what it falls to. */
+    temperature: [start: number, end: number] | null;
     /** The name of its own; null where the server does not say. */
     sampler: string | null;
     /** Those that its noise supports. */
