@@ -8,7 +8,10 @@ import { applyLooks, looks, setLooks, type Looks } from "./core/preferences";
 import { navigate, pageOf, pages, restOf, type Page } from "./core/router";
 import { announce, sayError, type Saying } from "./core/say";
 
-const SHOWN_MS = 6000;
+const MIN_SHOWN_MS = 6000;
+/** How long a character of a message takes to read. */
+const CHARACTER_MS = 60;
+const MAX_SHOWN = 3;
 /** Over so much of it, what the header has no room for fades. */
 const FADE_PX = 40;
 const NEXT_THEME: Record<Looks["theme"], Looks["theme"]> = { system: "light", light: "dark", dark: "system" };
@@ -20,10 +23,9 @@ export class AppElement extends LitElement {
   /** The page whose script did not come. */
   @state() private failed: Page | null = null;
   @state() private theme = looks().theme;
-  @state() private shown: Saying | null = null;
+  @state() private shown: readonly Saying[] = [];
   @state() private spoken = "";
   @query("dialog") private keyDialog!: HTMLDialogElement;
-  private hiding = 0;
 
   static override styles = [
     controls,
@@ -132,21 +134,40 @@ export class AppElement extends LitElement {
       .saying {
         position: fixed;
         inset: auto 1rem 1rem;
-        margin-inline: auto;
-        width: fit-content;
-        max-width: min(40rem, 100% - 2rem);
+        display: grid;
+        gap: 0.5rem;
+        justify-items: center;
+        /* What is beside it can be clicked. */
+        pointer-events: none;
+        z-index: 1000;
+      }
+      .saying > div {
         display: flex;
-        gap: 0.75rem;
+        gap: 0.5rem;
         align-items: center;
+        max-width: min(40rem, 100%);
+        max-height: 40vh;
+        overflow-y: auto;
+        padding: 0.4rem 0.4rem 0.4rem 1rem;
+        border-radius: 10px;
         background: var(--text);
         color: var(--bg);
-        border-radius: 10px;
-        padding: 0.6rem 0.6rem 0.6rem 1rem;
-        z-index: 10;
+        pointer-events: auto;
       }
-      .saying.error {
+      .saying > .error {
         background: var(--error);
-        color: var(--bg);
+      }
+      .saying span {
+        overflow-wrap: anywhere;
+        white-space: pre-line;
+      }
+      .saying button {
+        flex: none;
+        font-weight: 600;
+      }
+      .saying button:is(:hover, :focus-visible) {
+        border-color: currentcolor;
+        outline-color: currentcolor;
       }
       dialog {
         border: 1px solid var(--line);
@@ -173,9 +194,10 @@ export class AppElement extends LitElement {
     addEventListener("sf-say", ({ detail }) => {
       this.spoken = detail.text;
       if (detail.quiet) return;
-      this.shown = detail;
-      clearTimeout(this.hiding);
-      this.hiding = window.setTimeout(() => (this.shown = null), SHOWN_MS);
+      // What is said again is not shown twice.
+      const others = this.shown.filter(({ text }) => text !== detail.text);
+      this.shown = [...others, detail].slice(-MAX_SHOWN);
+      setTimeout(() => this.hide(detail), Math.max(MIN_SHOWN_MS, CHARACTER_MS * detail.text.length));
     });
     addEventListener("unhandledrejection", (event) => sayError(event.reason));
     api.askForKey = () => this.askForKey();
@@ -278,15 +300,9 @@ export class AppElement extends LitElement {
       </header>
       <main>${page === undefined ? this.overview() : this.page(page)}</main>
       ${
-        this.shown === null
+        this.shown.length === 0
           ? nothing
-          : html`<div class="saying ${this.shown.kind}">
-              <span>${this.shown.text}</span>
-              ${this.action(this.shown)}
-              <button class="quiet" aria-label="Close the message" @click=${() => (this.shown = null)}>
-                ✕
-              </button>
-            </div>`
+          : html`<div class="saying">${this.shown.map((each) => this.saying(each))}</div>`
       }
       <div class="visually-hidden" role="status" aria-live="polite">${this.spoken}</div>
       <dialog aria-labelledby="key-title">
@@ -302,13 +318,21 @@ export class AppElement extends LitElement {
     </div>`;
   }
 
-  private action({ action }: Saying) {
-    if (action === undefined) return nothing;
+  private hide(saying: Saying): void {
+    this.shown = this.shown.filter((each) => each !== saying);
+  }
+
+  private saying(saying: Saying) {
+    const { text, kind, action } = saying;
     const run = () => {
-      this.shown = null;
-      action.run();
+      this.hide(saying);
+      action?.run();
     };
-    return html`<button class="quiet" @click=${run}>${action.label}</button>`;
+    return html`<div class=${kind}>
+      <span>${text}</span>
+      ${action === undefined ? nothing : html`<button class="quiet" @click=${run}>${action.label}</button>`}
+      <button class="quiet" aria-label="Close the message" @click=${() => this.hide(saying)}>✕</button>
+    </div>`;
   }
 
   private page(page: Page) {
