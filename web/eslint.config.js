@@ -2,9 +2,18 @@ import eslint from "@eslint/js";
 import tseslint from "typescript-eslint";
 
 const worker = Object.fromEntries(
-  ["addEventListener", "skipWaiting", "clients", "fetch", "caches", "Response", "URL", "location"].map(
-    (name) => [name, "readonly"],
-  ),
+  [
+    "addEventListener",
+    "skipWaiting",
+    "clients",
+    "fetch",
+    "caches",
+    "Response",
+    "URL",
+    "location",
+    "document",
+    "localStorage",
+  ].map((name) => [name, "readonly"]),
 );
 const ofPublic = { files: ["public/*.js"], languageOptions: { globals: worker } };
 

@@ -75,7 +75,10 @@ def test_theme_is_remembered(page: Page):
     expect(button).to_have_text("Theme: dark")
     page.reload()
     expect(button).to_have_text("Theme: dark")
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    scheme = "getComputedStyle(document.documentElement).colorScheme"
+    assert page.evaluate(scheme) == "dark"
+    page.goto("/nowhere")
+    assert page.evaluate(scheme) == "dark"
 
 
 def test_unknown_paths_give_a_readable_page(page: Page, check_accessibility: Callable[[Page], None]):

@@ -132,9 +132,12 @@ def test_tab_works_offline(browser: Browser, stoppable_server: Any):
     open_tab(page)
     expect(alert).to_contain_text("You can go on with tiny.")
     expect(page.get_by_label("Model")).to_have_value("tiny")
-    # Pages that need the server say so.
+    # Pages that need the server say so, in the theme that was chosen.
+    page.get_by_role("button", name="Theme: system").click()
+    page.get_by_role("button", name="Theme: light").click()
     page.get_by_role("link", name="Canvas").click()
     expect(page.get_by_role("heading", name="This page needs the server")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
     expect(page.get_by_role("link", name="Try again")).to_have_attribute("href", "")
     page.get_by_role("link", name="Tab").click()
     expect(page.get_by_role("button", name="Denoise")).to_be_enabled()

@@ -4,7 +4,7 @@ import { customElement, query, state } from "lit/decorators.js";
 import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import { controls } from "./components/base";
 import { api } from "./core/api";
-import { applyLooks, looks, setLooks, type Looks } from "./core/preferences";
+import { looks, setLooks, type Looks } from "./core/preferences";
 import { navigate, pageOf, pages, restOf, type Page } from "./core/router";
 import { announce, sayError, type Saying } from "./core/say";
 
@@ -185,7 +185,6 @@ export class AppElement extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    applyLooks();
     addEventListener("sf-looks", () => (this.theme = looks().theme));
     addEventListener("popstate", () => {
       this.path = location.pathname;

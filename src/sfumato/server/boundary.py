@@ -34,19 +34,23 @@ _MAX_SHOWN = 200
 # Clients of OpenAI's API send these to identify themselves.
 _CLIENT_VERSIONS = frozenset({"api-version", "client_version"})
 _STYLE = """
+[data-theme=light] { color-scheme: light }
+[data-theme=dark] { color-scheme: dark }
 html { background: light-dark(#f7f5f2, #15131a); color: light-dark(#211d2b, #ece8f3) }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto 0; padding: 0 1rem }
 p { overflow-wrap: anywhere }
+p::first-letter { text-transform: uppercase }
 h1 { font-size: 1.5rem }
 a { color: light-dark(#5b3fa0, #c4aef5) }
 """
-# The studio's colours, without its files: they may not be served.
+# The studio's colours, without its style sheet, which may not be served; its script has the theme that was chosen.
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{status} · Sfumato</title>
+<script src="/looks.js"></script>
 <style>{style}</style>
 <h1>{status}</h1>
 <p>{message}</p>

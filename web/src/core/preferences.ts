@@ -45,16 +45,11 @@ export function looks(): Looks {
   return Object.fromEntries(names.map((name) => [name, remembered(name, LOOKS[name][0])])) as Looks;
 }
 
-/** Changes the look of all pages, and tells them by `sf-looks`. */
+/** Changes the look of all pages, by attributes that the style sheet reads, and tells them by `sf-looks`. */
 export function setLooks(change: Partial<Looks>): void {
   for (const [name, value] of Object.entries(change)) remember(name, value);
-  applyLooks({ ...looks(), ...change });
+  Object.assign(document.documentElement.dataset, change);
   window.dispatchEvent(new Event("sf-looks"));
-}
-
-/** The style sheet reads these attributes. */
-export function applyLooks(now = looks()): void {
-  for (const name of names) document.documentElement.dataset[name] = now[name];
 }
 
 /** Whether the person, or the system, wants nothing to move. */

@@ -111,7 +111,8 @@ async function keepForOffline(urls: readonly string[]): Promise<void> {
     const cache = await caches.open(SHELL);
     const used = performance.getEntriesByType("resource").map(({ name }) => new URL(name));
     const own = used.filter(
-      ({ origin, pathname }) => origin === location.origin && /^\/(assets\/|icon\.svg)/.test(pathname),
+      ({ origin, pathname }) =>
+        origin === location.origin && /^\/(assets\/|icon\.svg|looks\.js)/.test(pathname),
     );
     const wanted = new Set(
       [...own.map(({ href }) => href), ...urls, "/tab"].map((url) => new URL(url, location.href).href),
