@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Api } from "../src/core/api";
+import { setLooks } from "../src/core/preferences";
 import { miscounts, NotUnderstood, write } from "../src/ui/author";
 import { parse, toText } from "../src/ui/tree";
 
@@ -59,4 +60,13 @@ test("a refusal is passed on", async () => {
   await expect(write(api, "ui", "tick the eggs", { page: PAGE })).rejects.toThrow("not on this screen");
   const [other] = scripted("refuse: a screen cannot do that");
   await expect(write(other, "ui", "what is the time")).rejects.toThrow("declines: a screen cannot do that");
+});
+
+test("a new screen is dark where the studio is, until it is told to be light", async () => {
+  setLooks({ theme: "dark" });
+  const [api] = scripted("a page\n b header: Tea", "clear a theme");
+  const { page } = await write(api, "ui", "tea");
+  expect(toText(page)).toBe("a page dark\n b header: Tea");
+  expect(toText((await write(api, "ui", "light mode", { page })).page)).toBe("a page\n b header: Tea");
+  setLooks({ theme: "system" });
 });

@@ -52,6 +52,12 @@ export function setLooks(change: Partial<Looks>): void {
   window.dispatchEvent(new Event("sf-looks"));
 }
 
+/** Whether pages are dark. */
+export function isDark(): boolean {
+  const { theme } = looks();
+  return theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+}
+
 /** Whether the person, or the system, wants nothing to move. */
 export function isMotionReduced(): boolean {
   return getComputedStyle(document.documentElement).getPropertyValue("--motion").trim() === "0";

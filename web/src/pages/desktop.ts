@@ -426,6 +426,7 @@ export class DesktopPage extends LitElement implements Host {
 
   private screen(win: Win, page: Component) {
     return html`<sf-screen
+      theme=${win.app.own === undefined ? "light" : "studio"}
       .page=${page}
       .bound=${this.own.bound(win.app, page)}
       ?draft=${win.draft !== null}

@@ -2,6 +2,7 @@
 import { answerOf } from "../core/answer";
 import type { Api } from "../core/api";
 import { textOf, type CanvasView } from "../core/canvas";
+import { isDark } from "../core/preferences";
 import type { CanvasRequest, ModelCard, Usage } from "../core/protocol";
 import { again, outside } from "../core/take";
 import { execute, isRefusal } from "./edits";
@@ -52,6 +53,11 @@ export function onto(now: Component | null, before: Component | null, { page, pr
   return program === null || now === null || now === before ? page : execute(now, program);
 }
 
+/** A new page, dark where the studio is, so that it can be told to be light. */
+function begun(page: Component): Component {
+  return isDark() && get(page, "theme") === undefined ? execute(page, `set ${page.id} dark`) : page;
+}
+
 /** Whether a model writes screens. */
 export function isAuthor({ sfumato }: ModelCard): boolean {
   return sfumato.tasks.includes("ui_screen");
@@ -91,7 +97,7 @@ export async function write(
     } = await answerOf(api.stream({ ...request, every_step: false }, signal), (view) => {
       if (page !== null || onDraft === undefined) return;
       const draft = parseDraft(textOf(view));
-      if (draft !== null) onDraft(draft, view);
+      if (draft !== null) onDraft(begun(draft), view);
     });
     // A program on an unsettled canvas is wrong nine times in ten, and would change other things.
     if (page !== null && ending === "steps") {
@@ -99,7 +105,7 @@ export async function write(
     }
     if (isRefusal(text)) throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
     try {
-      const made = page === null ? parse(text) : execute(page, text);
+      const made = page === null ? begun(parse(text)) : execute(page, text);
       if (page !== null && miscounts(page, text, said)) throw new PageError("it means what is hidden");
       // A program that changes nothing is hardly what was asked for, unless the model says it twice.
       if (page !== null && attempt < ATTEMPTS && text !== idle && toText(made) === toText(page)) {
@@ -112,7 +118,7 @@ export async function write(
       reason = error.message;
       const kept = page === null && attempt > 1 ? parseDraft(text) : null;
       if (kept !== null && toText(kept).split("\n").length >= text.split("\n").length - MAX_LOST) {
-        return { page: kept, program: null, usage, ms: performance.now() - start };
+        return { page: begun(kept), program: null, usage, ms: performance.now() - start };
       }
       request = page === null ? repair(base, request, text, reason, seed + attempt) : redraw(attempt);
     }

@@ -48,6 +48,8 @@ export class ScreenElement extends LitElement {
   @property({ attribute: false }) bound: Readonly<Record<string, Bound>> = {};
   /** Whether it is still being written; then it cannot be used. */
   @property({ type: Boolean }) draft = false;
+  /** The theme where the page has none: light, as its schema says, or that of the studio. */
+  @property() theme: "light" | "studio" = "light";
   private changed: ReadonlySet<string> = new Set();
   /** What was deleted while the keyboard was in it, and its place among what can be. */
   private deleted: { id: string; place: number } | null = null;
@@ -67,7 +69,7 @@ export class ScreenElement extends LitElement {
     if (page === null) return nothing;
     const hasHeader = page.children.some((child) => child.kind === "header");
     return html`<section
-      class="page theme-${get(page, "theme") ?? "studio"}"
+      class="page theme-${get(page, "theme") ?? this.theme}"
       data-slot=${page.id}
       aria-label=${page.text === "" ? "Screen" : page.text}
       ?inert=${this.draft}

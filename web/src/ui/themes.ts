@@ -1,5 +1,4 @@
-/** The themes of screens: each has its surfaces and its shades of the ten colours. A screen without one is light or dark
- * as the studio is. */
+/** The themes of screens: each has its surfaces and its shades of the ten colours. */
 import { css } from "lit";
 
 export const themes = css`
@@ -23,6 +22,9 @@ export const themes = css`
     --key: light-dark(#5b3fa0, #c4aef5);
     --on-color: light-dark(#ffffff, #17151d);
     --chip: light-dark(#4a4458, #cfc8da);
+  }
+  .theme-light {
+    color-scheme: light;
   }
   .theme-dark {
     color-scheme: dark;
