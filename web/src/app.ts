@@ -76,6 +76,10 @@ export class AppElement extends LitElement {
           flex-basis: 100%;
         }
       }
+      /* Its words end where the page does. */
+      header > button {
+        margin-right: -0.8rem;
+      }
       nav a {
         padding: 0.3rem 0.6rem;
         border-radius: 8px;
@@ -146,8 +150,6 @@ export class AppElement extends LitElement {
         gap: 0.5rem;
         align-items: center;
         max-width: min(40rem, 100%);
-        max-height: 40vh;
-        overflow-y: auto;
         padding: 0.4rem 0.4rem 0.4rem 1rem;
         border-radius: 10px;
         background: var(--text);
@@ -158,6 +160,8 @@ export class AppElement extends LitElement {
         background: var(--error);
       }
       .saying span {
+        max-height: 40vh;
+        overflow-y: auto;
         overflow-wrap: anywhere;
         white-space: pre-line;
       }

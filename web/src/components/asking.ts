@@ -133,7 +133,7 @@ export class AskingElement extends LitElement {
                       select.value = "";
                     }}
                   >
-                    <option value="">What it was trained on …</option>
+                    <option value="">Training tasks</option>
                     ${kinds.map((kind, i) => html`<option value=${i}>${kindName(kind)}</option>`)}
                   </select></label
                 >`

@@ -64,6 +64,8 @@ export class LaneElement extends LitElement {
       .clock {
         font: 650 1.5rem/1 var(--mono);
         font-variant-numeric: tabular-nums;
+        /* Also where it has a line of its own. */
+        margin-left: auto;
       }
       .track {
         position: relative;

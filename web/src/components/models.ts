@@ -6,8 +6,10 @@ import type { ModelCard } from "../core/protocol";
 
 /** What went wrong, and a button to try it again. */
 export function trouble(problem: string, again: () => void) {
-  return html`<p class="error" role="alert">${problem}</p>
-    <div><button class="primary" @click=${again}>Try again</button></div>`;
+  return html`<div class="row">
+    <p class="error" role="alert" style="margin: 0">${problem}</p>
+    <button class="primary" @click=${again}>Try again</button>
+  </div>`;
 }
 
 export class Models implements ReactiveController {

@@ -39,6 +39,9 @@ export const topicStyles = css`
   }
   .bar {
     justify-content: space-between;
+    align-items: center;
+    /* Room for Stop, which comes and goes. */
+    min-height: 2.425rem;
   }
   .forming {
     display: grid;

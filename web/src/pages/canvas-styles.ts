@@ -12,6 +12,9 @@ export const pageStyles = css`
   form {
     gap: 0.6rem;
   }
+  p {
+    margin: 0;
+  }
   textarea {
     font-family: var(--mono);
     resize: vertical;

@@ -6,9 +6,6 @@ export const editorStyles = css`
     gap: 0.75rem;
     grid-template-columns: minmax(0, 1fr);
   }
-  h1 {
-    margin: 0;
-  }
   .name {
     width: 11rem;
   }

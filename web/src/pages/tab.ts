@@ -63,9 +63,6 @@ export class TabPage extends LitElement {
     controls,
     pageStyles,
     css`
-      p {
-        margin: 0;
-      }
       progress {
         width: 100%;
         accent-color: var(--accent);
@@ -179,7 +176,7 @@ export class TabPage extends LitElement {
   override render() {
     return html`<div class="page">
       <h1>Tab</h1>
-      <p class="muted">
+      <p class="muted intro">
         A model runs in this browser tab. It is downloaded once; after that the page needs neither the server
         nor a network.
       </p>
@@ -252,7 +249,7 @@ export class TabPage extends LitElement {
               select.value = "";
             }}
           >
-            <option value="">What it was trained on …</option>
+            <option value="">Training tasks</option>
             ${kinds.map(({ name }, i) => html`<option value=${i}>${name.replaceAll("_", " ")}</option>`)}
           </select></label
         >

@@ -39,7 +39,7 @@ function verb(of: Component, property: string, word: string | undefined): string
     case "value":
       return `set to ${word ?? 0}:`;
     case "theme":
-      return `${word ?? "no"} theme for`;
+      return `${word ?? "light"} theme for`;
     default:
       return word === undefined ? `no ${property} any more:` : `made ${word}:`;
   }
