@@ -9,7 +9,14 @@ const NO_SERVER = `<!doctype html>
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <title>No server · Sfumato</title>
+    <script src="/looks.js"></script>
     <style>
+      [data-theme="light"] {
+        color-scheme: light;
+      }
+      [data-theme="dark"] {
+        color-scheme: dark;
+      }
       html {
         font: 16px/1.5 system-ui, sans-serif;
         background: light-dark(#f7f5f2, #15131a);
@@ -55,7 +62,7 @@ async function answerOrSay(request) {
       status: 503,
       headers: {
         "Content-Type": "text/html;charset=utf-8",
-        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'self'",
       },
     });
   }
@@ -68,6 +75,6 @@ addEventListener("fetch", (event) => {
   if (request.mode === "navigate" && pathname === "/tab") event.respondWith(answerTo(request, "/tab"));
   else if (request.mode === "navigate" && request.destination === "document")
     event.respondWith(answerOrSay(request));
-  else if (pathname.startsWith("/assets/") || pathname === "/icon.svg")
+  else if (pathname.startsWith("/assets/") || ["/icon.svg", "/looks.js"].includes(pathname))
     event.respondWith(answerTo(request, request.url));
 });

@@ -1,4 +1,4 @@
-import{i as m,e as b,o as p,g as v,A as f,d as o,y as $,r as x,u as P,t as S}from"./index-DndOhkh0.js";import{C as O}from"./canvas-CDy-MOXa.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-BH2GzPKz.js";const q=m`
+import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./index-Ca7pwt_G.js";import{C as O}from"./canvas-Dq_sIomR.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-D9FRyV9Q.js";const q=m`
   :host,
   .page,
   form {
@@ -8,6 +8,9 @@ import{i as m,e as b,o as p,g as v,A as f,d as o,y as $,r as x,u as P,t as S}fro
   }
   form {
     gap: 0.6rem;
+  }
+  p {
+    margin: 0;
   }
   textarea {
     font-family: var(--mono);
@@ -142,7 +145,7 @@ import{i as m,e as b,o as p,g as v,A as f,d as o,y as $,r as x,u as P,t as S}fro
           flex-basis: 100%;
         }
       }
-    `];d([p({attribute:!1})],u.prototype,"frames",2);d([p({type:Number})],u.prototype,"at",2);d([x()],u.prototype,"speed",2);d([x()],u.prototype,"playing",2);u=d([$("sf-scrubber")],u);var A=Object.defineProperty,z=Object.getOwnPropertyDescriptor,c=(e,s,r,a)=>{for(var t=a>1?void 0:a?z(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&A(s,r,t),t};const F={running:"denoising …",done:"",stopped:"stopped",failed:"failed"};let l=class extends v{constructor(){super(...arguments),this.at=null,this.colouring="confidence",this.active=!1,this.chosen=null,this.pins=[],this.kinds=[]}render(){const{take:e,at:s}=this,r=E(e),a=s===null?r:e.frames[Math.min(s,e.frames.length-1)]??r,{usage:t}=r.ending,i=e.status==="done"&&j(r)==="",n=t===void 0?[w(g(e.frames,s??void 0))]:[`${t.completion_tokens} tokens`,w(t.denoising_steps),`${t.revisions} revisions`,`${(1e3*t.total_s).toFixed(0)} ms`],y=e.error===null?f:o`<p class="error">${e.error}</p>
+    `];d([p({attribute:!1})],u.prototype,"frames",2);d([p({type:Number})],u.prototype,"at",2);d([x()],u.prototype,"speed",2);d([x()],u.prototype,"playing",2);u=d([$("sf-scrubber")],u);var z=Object.defineProperty,A=Object.getOwnPropertyDescriptor,c=(e,s,r,a)=>{for(var t=a>1?void 0:a?A(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&z(s,r,t),t};const F={running:"denoising …",done:"",stopped:"stopped",failed:"failed"};let l=class extends v{constructor(){super(...arguments),this.at=null,this.colouring="confidence",this.active=!1,this.chosen=null,this.pins=[],this.kinds=[]}render(){const{take:e,at:s}=this,r=E(e),a=s===null?r:e.frames[Math.min(s,e.frames.length-1)]??r,{usage:t}=r.ending,i=e.status==="done"&&j(r)==="",n=t===void 0?[w(g(e.frames,s??void 0))]:[`${t.completion_tokens} tokens`,w(t.denoising_steps),`${t.revisions} revisions`,`${(1e3*t.total_s).toFixed(0)} ms`],y=e.error===null?f:o`<p class="error">${e.error}</p>
             <sf-examples .kinds=${this.kinds}></sf-examples>`;return e.error!==null&&a.tokens.length===0?o`<article class="card" aria-label=${`Seed ${e.seed}`}>
         <header><h2>Seed ${e.seed}</h2></header>
         ${y}

@@ -1,1 +1,0 @@
-function u(t){let o=null;return()=>o??=t().catch(l=>{throw o=null,l})}function r(t,o,l){const n=[...t.querySelectorAll(o)].filter(({hidden:e})=>!e),c=n[l]??n.at(-1);return c?.focus(),c!==void 0}export{r as f,u as o};
