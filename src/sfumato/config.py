@@ -123,8 +123,8 @@ def _read_table(path: Path, extending: tuple[Path, ...] = ()) -> dict[str, Any]:
         raise ConfigError(f"{path} is not a TOML file: {error}") from None
     if "extends" not in table:
         return table
-    extended, extending = table.pop("extends"), (*extending, path)
-    if not isinstance(extended, str) or path.parent / extended in extending:
+    extended, extending = table.pop("extends"), (*extending, path.resolve())
+    if not isinstance(extended, str) or (path.parent / extended).resolve() in extending:
         raise ConfigError(f"extends is {extended!r} in {path}; allowed: the path, from there, of another recipe")
     return _merge(_read_table(path.parent / extended, extending), table)
 

@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 from sfumato.mend import mender, sandbox, search
-from sfumato.mend.parsing import Bindings, read_meaning, read_traits
+from sfumato.mend.parsing import Bindings, find_error, read_meaning, read_traits
+from sfumato.text.lexemes import lex
 
 BEFORE = """
 import math
@@ -145,3 +146,35 @@ def test_annotations_that_nothing_reads_mean_nothing() -> None:
         ("class A:\n    x: int", "class A:\n    x: str"),
     ):
         assert text(one) != text(other)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # Where Python's message is: here, on an earlier line, and on a later one.
+        ("def f(a):\n    return a", ")\n"),
+        ("x = [1, 2\n", "y = 3\n"),
+        ("x = (1 * 2 ", "= 3)\ny = 1L\n"),
+        # Whole statements, blocks that have no body or no handler yet, and operands that are missing.
+        ("x = 1\n\n", "  y = 2\n"),
+        ("def f():\n", "x = 1\n"),
+        ("try:\n    x = 1\n", "y = 2\n"),
+        ("x = a +", "* b\n"),
+        ("print('How is ', Jim, ", "')\n"),
+        ("x = f(", "'a\ny = 1\n"),
+        ("f(x for x in y if x in [z] ", "else 3)\n"),
+        ("lambda x, f", "): f(x)\n"),
+        ("", "] = 1\n"),
+    ],
+)
+def test_error_is_the_first_lexeme_that_no_program_has_there(before: str, after: str) -> None:
+    lexemes = lex(before + after)
+    error = lexemes[find_error(before + after, lexemes)]
+    assert error.start >= len(before)
+    assert (before + after)[len(before) : error.start].strip() == ""
+
+
+@pytest.mark.parametrize("source", ["", "x = 1", "x = (1,\n", "if x:", "def f():\n    return", "x = 'a' # b", "@a\n"])
+def test_the_beginning_of_a_program_has_no_error(source: str) -> None:
+    lexemes = lex(source)
+    assert find_error(source, lexemes) == len(lexemes)

@@ -7,7 +7,7 @@ import pytest
 
 from scripted import Scripted
 from sfumato.mend.mender import mend_syntax, window
-from sfumato.mend.parsing import error_line, parse
+from sfumato.mend.parsing import error_line, is_beginning, parse
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import lex
 
@@ -144,8 +144,13 @@ def test_candidates_of_a_long_text_are_parsed_with_their_surroundings(
         sizes.append(len(text))
         return parse(text)
 
+    def counted_beginning(text: str) -> bool:
+        sizes.append(len(text))
+        return is_beginning(text)
+
     monkeypatch.setattr("sfumato.mend.parsing.parse", counted)
     monkeypatch.setattr("sfumato.mend.mender.parse", counted)
+    monkeypatch.setattr("sfumato.mend.mender.is_beginning", counted_beginning)
     proposer = Scripted((":", False, (")",), 5.0), ("return", True, ("yield",), 1.0))
     mended = mend_syntax(proposer, before + BROKEN + after, length=10)  # type: ignore[arg-type]
     assert mended == (before + BROKEN.replace("(a:", "(a):").replace("(b:", "(b):") + after, 2)

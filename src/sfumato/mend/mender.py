@@ -18,7 +18,7 @@ from sfumato.errors import CheckpointError, RequestError
 from sfumato.mend.doubts import Calibration, Doubt, find_doubts
 from sfumato.mend.evidence import find_targets, gather
 from sfumato.mend.files import SourceFile, why_not
-from sfumato.mend.parsing import Meaning, error_line, parse
+from sfumato.mend.parsing import Meaning, error_line, find_error, is_beginning, parse
 from sfumato.mend.proposals import ProposalConfig, Proposer
 from sfumato.mend.sandbox import Limits, Sandbox
 from sfumato.mend.search import Region, Search, SearchConfig, Target
@@ -267,16 +267,21 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
         error = parse(source)
         if not isinstance(error, SyntaxError):
             return source, edits
-        start, end = _surroundings(source, error)
-        part, line = source[start:end], (error.lineno or 1) - source.count("\n", 0, start)
+        lexemes = lex(source)
+        index = find_error(source, lexemes)
+        at = lexemes[index].start if index < len(lexemes) else len(source)
+        line = min(error.lineno or 1, source.count("\n", 0, at) + 1)
+        start, end = _surroundings(source, line, at)
+        part = source[start:end]
         lexemes = lex(part)
-        region = window(part, lexemes, line, length)
-        beyond = part.count("\n", 0, lexemes[region.end - 1].end) + 1 if region.end else 1
+        region = window(part, lexemes, line - source.count("\n", 0, start), length)
+        # One line after the window, where an error within it may be found.
+        after = part[lexemes[region.end - 1].end :].split("\n", 2)[2:] if region.end else []
 
-        def reaches(text: str, last: int = beyond) -> Meaning | None:
+        def reaches(text: str, num_after: int = sum(map(len, after))) -> Meaning | None:
             """The text itself if its first error, if any, is after the window."""
-            found = error_line(text)
-            return Meaning(text) if found is None or found > last + 1 else None
+            parses = is_beginning(text[:-num_after]) if num_after else error_line(text) is None
+            return Meaning(text) if parses else None
 
         repair = Search(proposer, lambda target, text: True, config, meaning=reaches).run([Target(part, [region])])
         if repair is None:
@@ -285,10 +290,10 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
     return None
 
 
-def _surroundings(source: str, error: SyntaxError) -> tuple[int, int]:
-    """The characters of whole statements around a text's first error, in which it is the first error too; otherwise the
-    whole text. Each candidate is parsed, and a long text takes long."""
-    line, starts = error.lineno or 1, line_starts(source)
+def _surroundings(source: str, line: int, at: int) -> tuple[int, int]:
+    """The characters of whole statements around a line, if they too have their first error at a character; otherwise
+    the whole text. Each candidate is parsed, and a long text takes long."""
+    starts = line_starts(source)
 
     def begins(number: int) -> bool:
         above = source[starts[number - 2]] if number > 1 else ""
@@ -297,8 +302,9 @@ def _surroundings(source: str, error: SyntaxError) -> tuple[int, int]:
     first = next(filter(begins, range(line - MARGIN, 0, -1)), 1)
     last = next(filter(begins, range(line + MARGIN, len(starts))), len(starts))
     start, end = starts[first - 1], starts[last - 1]
-    found = parse(source[start:end])
-    is_same = isinstance(found, SyntaxError) and (found.msg, (found.lineno or 1) + first - 1) == (error.msg, line)
+    lexemes = lex(source[start:end])
+    index = find_error(source[start:end], lexemes)
+    is_same = index < len(lexemes) and start + lexemes[index].start == at
     return (start, end) if is_same else (0, len(source))
 
 

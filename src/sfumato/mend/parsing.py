@@ -7,12 +7,16 @@ one are skipped without running the tests.
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
+import re
 import symtable
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from sfumato.text.lexemes import Lexeme
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__class__"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -38,6 +42,10 @@ _ARITY = {
     **dict.fromkeys(("max", "min"), (1, 99)),
     **{"getattr": (2, 3), "map": (2, 99), "pow": (2, 3), "range": (1, 3)},
 }  # fmt: skip
+_ALLOW_INCOMPLETE_INPUT = 0x4000
+"""A flag of `compile`, from the standard library's `codeop`: errors at the end have a message of their own."""
+OPEN_STRING = re.compile(r"""(?i:[rbfut]{0,2})(['"])(?:(?!\1)[^\\]|\\.)*""")
+"""A string without an end."""
 _NUMBERS = frozenset({"abs", "float", "int", "isinstance", "len", "ord", "round"})
 """Builtin functions whose results cannot be iterated."""
 _ITERATING = frozenset({"all", "any", "dict", "enumerate", "iter", "len", "list", "reversed", "set", "sorted", "tuple"})
@@ -59,6 +67,33 @@ def error_line(source: str) -> int | None:
     """Line of the first syntax error, from 1; None if the text parses."""
     error = parse(source)
     return (error.lineno or 1) if isinstance(error, SyntaxError) else None
+
+
+def find_error(source: str, lexemes: Sequence[Lexeme]) -> int:
+    """Index of the first lexeme with which no program begins like this; the number of lexemes if there is none.
+
+    Python's message may name an earlier line, such as that of an open bracket, or a later one.
+    """
+
+    def stops(lexeme: Lexeme) -> bool:
+        return OPEN_STRING.fullmatch(lexeme.text) is not None or not is_beginning(source[: lexeme.end])
+
+    return bisect.bisect_left(lexemes, True, key=stops)
+
+
+def is_beginning(source: str) -> bool:
+    """Whether a text, or one that begins with it, parses."""
+    # A line that goes on may also end within a statement.
+    goes_on = source + "\\\n"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(goes_on, "<text>", "exec", ast.PyCF_ONLY_AST | _ALLOW_INCOMPLETE_INPUT)
+    except SyntaxError as error:
+        return error.msg == "incomplete input"
+    except (ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 @dataclass(frozen=True)

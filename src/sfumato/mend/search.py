@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from sfumato.mend.parsing import Meaning, read_meaning
+from sfumato.mend.parsing import OPEN_STRING, Meaning, find_error, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
 from sfumato.text.lexemes import CLOSED_BY, CLOSING, OPENING, Lexeme, is_level, kind_of, lex, line_numbers, relative
 from sfumato.text.patches import Patch, apply
@@ -22,8 +22,8 @@ FURTHER_EDIT = 4.0
 """Nats each edit after the first costs in a text that parsed: most bugs are one edit."""
 FURTHER_JUDGED = 12.0
 """The same after an edit that a judge has scored: its scores are further apart."""
-FURTHER_REPAIR = 1.0
-"""The same in a text that did not parse."""
+ADVANCED, STUCK = -5.0, 12.0
+"""The same in a text that did not parse, if the edit before moved its first error further on or not."""
 LOST_WORD, LOST_MARK = 2.0, 1.0
 """Nats for each word and mark that an edit of such a text loses: most of its errors are marks that are missing."""
 CLOSED, CLOSED_WITHIN = 1.0, 0.5
@@ -38,7 +38,6 @@ _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1")}
 """What other languages write, and Python's words for it; the second at ends of lines."""
 _CURLY = frozenset("\u201c\u201d\u201e\u2018\u2019\u201a")
 _STRING = re.compile(r"""(?i:[rbfut]{0,2})(\"{3}|'{3}|["'])""")
-_OPEN_STRING = re.compile(r"""(?i:[rbfut]{0,2})(['"])(?:(?!\1)[^\\]|\\.)*""")
 
 
 class Region(NamedTuple):
@@ -113,6 +112,17 @@ class _Text:
     @cached_property
     def lexemes(self) -> list[Lexeme]:
         return lex(self.source)
+
+    @cached_property
+    def error(self) -> int:
+        """Index of the first lexeme that cannot stand there; edits after it do not help."""
+        return find_error(self.source, self.lexemes)
+
+    @property
+    def is_advanced(self) -> bool:
+        """Whether fewer lexemes follow the error than in the text before the last edit."""
+        assert self.parent is not None
+        return len(self.lexemes) - self.error < len(self.parent.lexemes) - self.parent.error
 
     def ends_line(self, index: int) -> bool:
         """Whether a line ends before a lexeme."""
@@ -191,9 +201,11 @@ class Search:
                 if self.verify(text.target, text.source):
                     return Repair(text.source, -node.cost, text.depth, self.num_runs, text.target.name)
             if text.depth < config.max_edits:
-                further = FURTHER_EDIT if self.further is None else FURTHER_JUDGED
-                cost = node.cost + (FURTHER_REPAIR if original is None else further)
-                later = node._replace(cost=cost, number=next(self._numbers), parses=found is not None)
+                if original is None:
+                    further = ADVANCED if text.is_advanced else STUCK
+                else:
+                    further = FURTHER_EDIT if self.further is None else FURTHER_JUDGED
+                later = node._replace(cost=node.cost + further, number=next(self._numbers), parses=found is not None)
                 heapq.heappush(queue, later)
         return None
 
@@ -205,6 +217,7 @@ class Search:
         text, lexemes = node.text, node.text.lexemes
         start, end = node.region.start, min(node.region.end, len(lexemes))
         allowed = None if text.depth else _on_lines(text)
+        limit = len(lexemes) if node.parses else text.error
         self.num_reads += 1
         texts = relative([lexeme.text for lexeme in lexemes[start:end]])
         proposer = self.further if text.depth and self.further is not None else self.proposer
@@ -212,6 +225,8 @@ class Search:
         kept = 0
         for score, edit in reading.proposals:
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
+            if start + first > limit:
+                continue
             if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
                 continue
             cost = node.cost + (-score if node.parses else math.log1p(math.exp(min(-score, 700.0))))
@@ -223,7 +238,7 @@ class Search:
             if kept == self.config.children:
                 break
         if not node.parses:
-            for patch in _closings(text, start, end):
+            for patch in _closings(text, start, min(end, limit + 1)):
                 self._push(queue, node, node.cost + CLOSED, patch)
             for price, patch in _habits(text, start, end):
                 self._push(queue, node, node.cost, patch, price)
@@ -296,7 +311,7 @@ def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
         if not text.ends_line(index + 1):
             continue
         at = index - start
-        if string := _OPEN_STRING.fullmatch(lexeme):
+        if string := OPEN_STRING.fullmatch(lexeme):
             yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
         elif missing:
             at += lexeme != ":"
@@ -335,7 +350,7 @@ def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
                 head, _, rest = written.partition("\n")
                 yield CLOSED, Patch(at, at + 1, (f"{head.rstrip()}{quotes[1]}\n{rest}",))
             first = index if first is None else first
-            if _OPEN_STRING.fullmatch(written) and first < index:
+            if OPEN_STRING.fullmatch(written) and first < index:
                 rest = source[lexemes[first].start : lexeme.end]
                 for mark in re.finditer(r"[:,)\]}]", rest[: lexemes[first].end - lexemes[first].start]):
                     yield CLOSED, Patch(first - start, at + 1, (rest[: mark.start()] + rest[0] + rest[mark.start() :],))
