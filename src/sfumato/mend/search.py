@@ -120,9 +120,10 @@ class _Text:
 
     @property
     def is_advanced(self) -> bool:
-        """Whether fewer lexemes follow the error than in the text before the last edit."""
-        assert self.parent is not None
-        return len(self.lexemes) - self.error < len(self.parent.lexemes) - self.parent.error
+        """Whether the error is behind the last edit, and fewer lexemes follow it than before that."""
+        assert self.parent is not None and self.patch is not None
+        num_left, num_before = (len(text.lexemes) - text.error for text in (self, self.parent))
+        return self.error > self.patch.start + len(self.patch.texts) and num_left < num_before
 
     def ends_line(self, index: int) -> bool:
         """Whether a line ends before a lexeme."""
