@@ -121,7 +121,8 @@ class _Text:
     @property
     def is_advanced(self) -> bool:
         """Whether the error is behind the last edit, and fewer lexemes follow it than before that."""
-        assert self.parent is not None and self.patch is not None
+        if self.parent is None or self.patch is None:
+            return False
         num_left, num_before = (len(text.lexemes) - text.error for text in (self, self.parent))
         return self.error > self.patch.start + len(self.patch.texts) and num_left < num_before
 
