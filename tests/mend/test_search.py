@@ -7,7 +7,7 @@ import pytest
 
 from scripted import Scripted
 from sfumato.mend.mender import mend_syntax, window
-from sfumato.mend.parsing import error_line, is_beginning, parse
+from sfumato.mend.parsing import Meaning, error_line, is_beginning, parse, read_meaning
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import lex
 
@@ -172,6 +172,8 @@ def test_unmendable_source_gives_none() -> None:
         ("print('a)\n", "print('a')\n"),
         ('if b == "a:\n    x = (1)\n', 'if b == "a":\n    x = (1)\n'),
         ("x = f(f'a: {b})\n", "x = f(f'a: {b}')\n"),
+        ("while a\n    pass\nx = (1)\n", "while a:\n    pass\nx = (1)\n"),
+        ("def f(a, b  # two\n    return (a)\n", "def f(a, b):  # two\n    return (a)\n"),
         ("x = [\n    a,\n    b\ny = (1)\n", "x = [\n    a,\n    b]\ny = (1)\n"),
     ],
 )
@@ -189,6 +191,14 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ("if a && (b):\n    c = a || b\n", "if a and (b):\n    c = a or b\n"),
         ("while !(b):\n    a++\n", "while not (b):\n    a += 1\n"),
         ("a = (\u201cb\u201d)\n", 'a = ("b")\n'),
+        ('print "a: %s" % (b)  # a\n', 'print("a: %s" % (b))  # a\n'),
+        ("print('it's (not) Jim's')\n", "print('it\\'s (not) Jim\\'s')\n"),
+        ("try:\n    a = (b)\nc = [1]\n", "try:\n    a = (b)\nfinally: pass\nc = [1]\n"),
+        (
+            "def f():\n  try:\n    try:\n      a = (b)\n    except B:\n      c()\n  return [1]\n",
+            "def f():\n  try:\n    try:\n      a = (b)\n    except B:\n      c()\n  finally: pass\n  return [1]\n",
+        ),
+        ("def f():\n    try:\n        a = (b)\n", "def f():\n    try:\n        a = (b)\n    finally: pass\n"),
         ("a = ({'b: [1], 'c': (2)})\n", "a = ({'b': [1], 'c': (2)})\n"),
         ('def f(a):\n    """One.\n    return (a)\n', 'def f(a):\n    """One."""\n    return (a)\n'),
         (
@@ -202,6 +212,31 @@ def test_other_languages_words_and_strings_that_end_too_late(broken: str, right:
     mended = mend_syntax(proposer, broken)  # type: ignore[arg-type]
     assert mended is not None
     assert mended[0] == right
+
+
+def test_edits_after_an_error_are_not_tried() -> None:
+    proposer = Scripted(("b", True, (")",), 9.0), ("a", True, ("b",), 1.0), ("2", True, ("3",), 9.0))
+    tried: list[str] = []
+    search = Search(proposer, lambda target, text: True, meaning=lambda text: tried.append(text))  # type: ignore[arg-type, func-returns-value]
+    assert search.run([Target("a ? b = 2\n", [Region(0, 6)])]) is None
+    assert "b ? b = 2\n" in tried
+    assert not any(text.startswith("a ? b") for text in tried[1:])
+
+
+def test_an_edit_that_moves_the_error_on_comes_before_likelier_ones() -> None:
+    # Two marks are too many; what is likelier changes nothing about either.
+    proposer = Scripted(("a", True, ("b",), 3.0), ("b", True, ("c",), 3.0), ("?", True, (), 1.0), ("$", True, (), 1.0))
+    tried: list[str] = []
+
+    def meaning(text: str) -> Meaning | None:
+        tried.append(text)
+        return read_meaning(text)
+
+    search = Search(proposer, lambda target, text: True, meaning=meaning)  # type: ignore[arg-type]
+    repair = search.run([Target("a = ? 1\nx = $ 2\n", [Region(0, 10)])])
+    assert repair is not None
+    assert repair.source == "a = 1\nx = 2\n"
+    assert len(tried) < 6
 
 
 def test_a_string_of_several_lines_is_never_lost() -> None:

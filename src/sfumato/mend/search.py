@@ -15,7 +15,18 @@ from typing import NamedTuple
 
 from sfumato.mend.parsing import OPEN_STRING, Meaning, find_error, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
-from sfumato.text.lexemes import CLOSED_BY, CLOSING, OPENING, Lexeme, is_level, kind_of, lex, line_numbers, relative
+from sfumato.text.lexemes import (
+    CLOSED_BY,
+    CLOSING,
+    LEVELS,
+    OPENING,
+    Lexeme,
+    is_level,
+    kind_of,
+    lex,
+    line_numbers,
+    relative,
+)
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
@@ -36,7 +47,9 @@ parse, and where an exception names it."""
 _HABITS = {("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)}
 _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1")}
 """What other languages write, and Python's words for it; the second at ends of lines."""
+_BLOCKS = frozenset(["async", "class", "def", "elif", "else", "except", "finally", "for", "if", "try", "while", "with"])
 _CURLY = frozenset("\u201c\u201d\u201e\u2018\u2019\u201a")
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _STRING = re.compile(r"""(?i:[rbfut]{0,2})(\"{3}|'{3}|["'])""")
 
 
@@ -282,9 +295,9 @@ def _price(text: _Text, patch: Patch) -> float:
 
 
 def _price_of(lexeme: str) -> float:
-    if kind_of(lexeme) in ("level", "special"):
+    if kind_of(lexeme) == "special":
         return 0.0
-    return LOST_WORD if _is_word(lexeme) else LOST_MARK
+    return LOST_WORD if _is_word(lexeme) or is_level(lexeme) else LOST_MARK
 
 
 def _is_word(lexeme: str) -> bool:
@@ -294,18 +307,23 @@ def _is_word(lexeme: str) -> bool:
 
 def _is_like(lexeme: str, other: str) -> bool:
     """Whether one may be the other, mistyped."""
+    if is_level(lexeme):
+        return is_level(other)
     if not _is_word(lexeme):
         return {lexeme, other} <= OPENING | CLOSING
     return difflib.SequenceMatcher(None, lexeme, other, autojunk=False).ratio() >= _LIKE
 
 
 def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
-    """Patches of a range that close, at the end of a line, the string and the brackets that are open there."""
+    """Patches of a range that close, at the end of a line, the string, the brackets and the head of a block that are
+    open there."""
     missing: list[str] = []
+    begins_block = False
     for index in range(start, end):
         lexeme = text.lexemes[index].text
         if is_level(lexeme):
             missing.clear()
+            begins_block = index + 1 < len(text.lexemes) and text.lexemes[index + 1].text in _BLOCKS
         elif lexeme in CLOSED_BY:
             missing.insert(0, CLOSED_BY[lexeme])
         elif missing[:1] == [lexeme]:
@@ -315,9 +333,11 @@ def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
         at = index - start
         if string := OPEN_STRING.fullmatch(lexeme):
             yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
-        elif missing:
-            at += lexeme != ":"
-            yield Patch(at, at, tuple(missing))
+            continue
+        if missing:
+            yield Patch(at + (lexeme != ":"), at + (lexeme != ":"), tuple(missing))
+        if begins_block and lexeme != ":":
+            yield Patch(at + 1, at + 1, (*missing, ":"))
 
 
 def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
@@ -332,8 +352,10 @@ def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
 
 
 def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
-    """Patches of a range, with their price, for what other languages write and for strings that end too late."""
+    """Patches of a range, with their price, for what other languages write, strings that end too early or too late, and
+    a `try` that nothing follows."""
     lexemes, source = text.lexemes, text.source
+    yield from ((CLOSED, handler) for handler in _handlers(text, start))
     first = None
     for index in range(start, end):
         lexeme, at = lexemes[index], index - start
@@ -342,6 +364,9 @@ def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
             yield 0.0, Patch(at, at + 2, _HABITS.get(pair) or _AT_ENDS[pair])
         elif lexeme.text == "!":
             yield 0.0, Patch(at, at + 2, ("not", pair[1]))
+        elif lexeme.text == "print" and pair[1] and kind_of(pair[1]) in ("name", "number", "string"):
+            last = next(i for i in range(index + 1, len(lexemes) + 1) if text.ends_line(i))
+            yield 0.0, Patch(at, last - start, (f"print({source[lexemes[index + 1].start : lexemes[last - 1].end]})",))
         elif lexeme.text in _CURLY:
             other = next((i for i in range(index + 1, end) if lexemes[i].text in _CURLY), None)
             if other is not None:
@@ -357,7 +382,20 @@ def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
                 for mark in re.finditer(r"[:,)\]}]", rest[: lexemes[first].end - lexemes[first].start]):
                     yield CLOSED, Patch(first - start, at + 1, (rest[: mark.start()] + rest[0] + rest[mark.start() :],))
         if text.ends_line(index + 1):
+            if first is not None and _APOSTROPHE.search(rest := source[lexemes[first].start : lexeme.end]):
+                yield 0.0, Patch(first - start, at + 1, (_APOSTROPHE.sub(r"\'", rest),))
             first = None
+
+
+def _handlers(text: _Text, start: int) -> Iterator[Patch]:
+    """Patches, of a range from a lexeme on, that add a handler without effect to a `try` before the error."""
+    lexemes, error = text.lexemes, text.error
+    at = error - (error < len(lexemes))
+    level = lexemes[at].text if at < len(lexemes) else LEVELS[0]
+    for index in range(at - 2, start - 1, -1):
+        head = lexemes[index].text
+        if lexemes[index + 1].text == "try" and is_level(head) and is_level(level) and head >= level:
+            yield Patch(at - start, at - start, (head, "finally", ":", "pass"))
 
 
 def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
