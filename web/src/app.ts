@@ -197,8 +197,10 @@ export class AppElement extends LitElement {
     addEventListener("sf-say", ({ detail }) => {
       this.spoken = detail.text;
       if (detail.quiet) return;
-      // What is said again is not shown twice.
-      const others = this.shown.filter(({ text }) => text !== detail.text);
+      // What is said again is not shown twice, and only the last change can be undone.
+      const others = this.shown.filter(
+        ({ text, action }) => text !== detail.text && (action === undefined || detail.action === undefined),
+      );
       this.shown = [...others, detail].slice(-MAX_SHOWN);
       setTimeout(() => this.hide(detail), Math.max(MIN_SHOWN_MS, CHARACTER_MS * detail.text.length));
     });

@@ -1,4 +1,4 @@
-import{l as d}from"./index-Ca7pwt_G.js";/**
+import{l as d}from"./index-ChFAPWW0.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
