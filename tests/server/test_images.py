@@ -164,8 +164,8 @@ def test_image_events_after_the_text_are_kept(tmp_path: Path):
             [event] = events(served, canvas["id"], last)
             last = event["seq"]
             assert (event["type"], event["slot"]) == ("asset.ready", "hero")
-        [event] = events(served, canvas["id"], last)
-        assert (event["type"], event["status"]) == ("canvas.snapshot", "done")
+        [snapshot] = events(served, canvas["id"], last)
+        assert (snapshot["type"], snapshot["status"]) == ("canvas.snapshot", "done")
         [snapshot] = events(served, canvas["id"])
         [asset] = snapshot["assets"]
         assert (asset["prompt"], asset["url"]) == ("a dog", event["url"])
