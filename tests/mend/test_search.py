@@ -198,6 +198,8 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
             "def f():\n  try:\n    try:\n      a = (b)\n    except B:\n      c()\n  return [1]\n",
             "def f():\n  try:\n    try:\n      a = (b)\n    except B:\n      c()\n  finally: pass\n  return [1]\n",
         ),
+        ("a = (b)\ndef f():\n", "a = (b)\ndef f(): pass\n"),
+        ("class A:\n\n\nclass B:\n    a = (b)\n", "class A: pass\n\n\nclass B:\n    a = (b)\n"),
         ("def f():\n    try:\n        a = (b)\n", "def f():\n    try:\n        a = (b)\n    finally: pass\n"),
         ("a = ({'b: [1], 'c': (2)})\n", "a = ({'b': [1], 'c': (2)})\n"),
         ('def f(a):\n    """One.\n    return (a)\n', 'def f(a):\n    """One."""\n    return (a)\n'),

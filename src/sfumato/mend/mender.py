@@ -267,9 +267,7 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
         error = parse(source)
         if not isinstance(error, SyntaxError):
             return source, edits
-        lexemes = lex(source)
-        index = find_error(source, lexemes)
-        at = lexemes[index].start if index < len(lexemes) else len(source)
+        at = _error_at(source)
         line = min(error.lineno or 1, source.count("\n", 0, at) + 1)
         start, end = _surroundings(source, line, at)
         part = source[start:end]
@@ -302,10 +300,14 @@ def _surroundings(source: str, line: int, at: int) -> tuple[int, int]:
     first = next(filter(begins, range(line - MARGIN, 0, -1)), 1)
     last = next(filter(begins, range(line + MARGIN, len(starts))), len(starts))
     start, end = starts[first - 1], starts[last - 1]
-    lexemes = lex(source[start:end])
-    index = find_error(source[start:end], lexemes)
-    is_same = index < len(lexemes) and start + lexemes[index].start == at
-    return (start, end) if is_same else (0, len(source))
+    return (start, end) if start + _error_at(source[start:end]) == at else (0, len(source))
+
+
+def _error_at(source: str) -> int:
+    """The character at which a text stops being the beginning of a program."""
+    lexemes = lex(source)
+    index = find_error(source, lexemes)
+    return lexemes[index].start if index < len(lexemes) else len(source)
 
 
 def load_mender(name: str | Path) -> Mender:

@@ -39,6 +39,8 @@ LOST_WORD, LOST_MARK = 2.0, 1.0
 """Nats for each word and mark that an edit of such a text loses: most of its errors are marks that are missing."""
 CLOSED, CLOSED_WITHIN = 1.0, 0.5
 """Nats for closing what is open at the end of a line, whatever the model thinks, and more for closing one before."""
+EMPTY = 4.0
+"""Nats for leaving a block empty where a line follows."""
 RESPELLED = 20.0
 """Nats for another spelling of a name that does not exist."""
 _LIKE, _VERY_LIKE = 0.6, 0.75
@@ -353,9 +355,9 @@ def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
 
 def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
     """Patches of a range, with their price, for what other languages write, strings that end too early or too late, and
-    a `try` that nothing follows."""
+    blocks that are empty or a `try` without a handler."""
     lexemes, source = text.lexemes, text.source
-    yield from ((CLOSED, handler) for handler in _handlers(text, start))
+    yield from _fillers(text, start)
     first = None
     for index in range(start, end):
         lexeme, at = lexemes[index], index - start
@@ -387,15 +389,19 @@ def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
             first = None
 
 
-def _handlers(text: _Text, start: int) -> Iterator[Patch]:
-    """Patches, of a range from a lexeme on, that add a handler without effect to a `try` before the error."""
+def _fillers(text: _Text, start: int) -> Iterator[tuple[float, Patch]]:
+    """Patches, with their price, of a range from a lexeme on that add before the line with the error what does nothing:
+    to a block without a body, or as a handler to a `try`."""
     lexemes, error = text.lexemes, text.error
     at = error - (error < len(lexemes))
     level = lexemes[at].text if at < len(lexemes) else LEVELS[0]
+    if at > start and lexemes[at - 1].text == ":":
+        # A line that follows rather lacks its indentation.
+        yield EMPTY if at < len(lexemes) else CLOSED, Patch(at - start, at - start, ("pass",))
     for index in range(at - 2, start - 1, -1):
         head = lexemes[index].text
         if lexemes[index + 1].text == "try" and is_level(head) and is_level(level) and head >= level:
-            yield Patch(at - start, at - start, (head, "finally", ":", "pass"))
+            yield CLOSED, Patch(at - start, at - start, (head, "finally", ":", "pass"))
 
 
 def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
