@@ -273,10 +273,11 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
         part = source[start:end]
         lexemes = lex(part)
         region = window(part, lexemes, line - source.count("\n", 0, start), length)
-        # One line after the window, where an error within it may be found.
-        after = part[lexemes[region.end - 1].end :].split("\n", 2)[2:] if region.end else []
+        rest = part[lexemes[region.end - 1].end :] if region.end else ""
+        # Without the line after the window, where an error within it may be found.
+        after = rest.partition("\n")[2].partition("\n")[2]
 
-        def reaches(text: str, num_after: int = sum(map(len, after))) -> Meaning | None:
+        def reaches(text: str, num_after: int = len(after)) -> Meaning | None:
             """The text itself if its first error, if any, is after the window."""
             parses = is_beginning(text[:-num_after]) if num_after else error_line(text) is None
             return Meaning(text) if parses else None

@@ -53,10 +53,15 @@ _ITERATING = frozenset({"all", "any", "dict", "enumerate", "iter", "len", "list"
 
 def parse(source: str) -> ast.Module | SyntaxError:
     """The syntax tree of a text, or its syntax error."""
+    return _compile(source)
+
+
+def _compile(source: str, flags: int = 0) -> ast.Module | SyntaxError:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(source)
+            tree: ast.Module = compile(source, "<text>", "exec", ast.PyCF_ONLY_AST | flags)
+            return tree
     except SyntaxError as error:
         return error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -70,30 +75,23 @@ def error_line(source: str) -> int | None:
 
 
 def find_error(source: str, lexemes: Sequence[Lexeme]) -> int:
-    """Index of the first lexeme with which no program begins like this; the number of lexemes if there is none.
+    """Index of the first lexeme that cannot follow the text before it in any program; their number if there is none.
 
     Python's message may name an earlier line, such as that of an open bracket, or a later one.
     """
+    return bisect.bisect_left(lexemes, True, key=lambda lexeme: not can_stand(source, lexeme))
 
-    def stops(lexeme: Lexeme) -> bool:
-        return OPEN_STRING.fullmatch(lexeme.text) is not None or not is_beginning(source[: lexeme.end])
 
-    return bisect.bisect_left(lexemes, True, key=stops)
+def can_stand(source: str, lexeme: Lexeme) -> bool:
+    """Whether some program begins like a text up to the end of one of its lexemes."""
+    return OPEN_STRING.fullmatch(lexeme.text) is None and is_beginning(source[: lexeme.end])
 
 
 def is_beginning(source: str) -> bool:
     """Whether a text, or one that begins with it, parses."""
     # A line that goes on may also end within a statement.
-    goes_on = source + "\\\n"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(goes_on, "<text>", "exec", ast.PyCF_ONLY_AST | _ALLOW_INCOMPLETE_INPUT)
-    except SyntaxError as error:
-        return error.msg == "incomplete input"
-    except (ValueError, RecursionError, MemoryError):
-        return False
-    return True
+    found = _compile(source + "\\\n", _ALLOW_INCOMPLETE_INPUT)
+    return isinstance(found, ast.Module) or found.msg == "incomplete input"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from sfumato.mend.parsing import OPEN_STRING, Meaning, find_error, read_meaning
+from sfumato.mend.parsing import OPEN_STRING, Meaning, can_stand, find_error, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
 from sfumato.text.lexemes import (
     CLOSED_BY,
@@ -135,11 +135,13 @@ class _Text:
 
     @property
     def is_advanced(self) -> bool:
-        """Whether the error is behind the last edit, and fewer lexemes follow it than before that."""
+        """Whether the error is after the last edit, and fewer lexemes follow it than before the edit."""
         if self.parent is None or self.patch is None:
             return False
-        num_left, num_before = (len(text.lexemes) - text.error for text in (self, self.parent))
-        return self.error > self.patch.start + len(self.patch.texts) and num_left < num_before
+        num_before = len(self.parent.lexemes) - self.parent.error
+        passed = max(self.patch.start + len(self.patch.texts), len(self.lexemes) - num_before)
+        # One short parse, where finding the error takes many.
+        return passed < len(self.lexemes) and can_stand(self.source, self.lexemes[passed])
 
     def ends_line(self, index: int) -> bool:
         """Whether a line ends before a lexeme."""
@@ -336,10 +338,11 @@ def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
         if string := OPEN_STRING.fullmatch(lexeme):
             yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
             continue
+        at += lexeme != ":"
         if missing:
-            yield Patch(at + (lexeme != ":"), at + (lexeme != ":"), tuple(missing))
+            yield Patch(at, at, tuple(missing))
         if begins_block and lexeme != ":":
-            yield Patch(at + 1, at + 1, (*missing, ":"))
+            yield Patch(at, at, (*missing, ":"))
 
 
 def _respellings(text: _Text, region: Region) -> Iterator[Patch]:

@@ -87,12 +87,12 @@ class Tokenizer:
         """Ids of the special tokens, which no text encodes to."""
         ids = list(eos_ids)
         if (eos := named.get("eos_token")) is not None:
-            own_id = tokenizer.token_to_id(eos)
-            if own_id is None:
+            eos_id = tokenizer.token_to_id(eos)
+            if eos_id is None:
                 raise CheckpointError(
                     f"eos_token is {eos!r} in the tokenizer's config, but the tokenizer has no such token"
                 )
-            ids.insert(0, own_id)
+            ids.insert(0, eos_id)
         for id_ in eos_ids:
             check_number("eos_token_id", id_, 0, self.vocab_size - 1, whole=True, error=CheckpointError)
         if not ids:
