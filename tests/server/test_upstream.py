@@ -107,8 +107,9 @@ def test_disconnect_cancels_upstream(served: Served, relaying: Served, monkeypat
     monkeypatch.setattr(served.model, "sampler_defaults", slow)
     body = {"messages": TURNS, "model": "far", "stream": True, "n": 4}
     with served.cancelling(4), relaying.http.stream("POST", "/v1/chat/completions", json=body) as response:
-        # Roles come before the answers are submitted.
-        next(response.iter_lines())
+        # Roles come before the answers are submitted. The connection closes with its last iterator.
+        lines = response.iter_lines()
+        next(lines)
         served.wait_until_busy()
 
 
