@@ -46,8 +46,9 @@ def _valid(grid: Grid, side: int) -> bool:
     return all({grid[cell] for cell in unit} == digits for unit in _units(side))
 
 
-def _solve(grid: Grid, side: int, limit: int) -> list[Grid]:
-    """Up to `limit` ways to fill the blanks: depth-first search on the blank with the fewest candidates."""
+def _solve(grid: Grid, side: int, limit: int, random: Random | None = None) -> list[Grid]:
+    """Up to `limit` ways to fill the blanks: depth-first search on the blank with the fewest candidates, smallest digit
+    first, or in random order."""
     units_of = _units_of(side)
     used = [0] * (3 * side)
     for cell, digit in enumerate(grid):
@@ -78,13 +79,17 @@ def _solve(grid: Grid, side: int, limit: int) -> list[Grid]:
             return
         cell = blanks.pop(best)
         row, column, box = units_of[cell]
-        while best_mask and len(found) < limit:
-            bit = best_mask & -best_mask
-            best_mask ^= bit
+        digits = [digit for digit in range(1, side + 1) if best_mask >> digit & 1]
+        if random is not None:
+            random.shuffle(digits)
+        for digit in digits:
+            if len(found) == limit:
+                break
+            bit = 1 << digit
             used[row] |= bit
             used[column] |= bit
             used[box] |= bit
-            filled[cell] = bit.bit_length() - 1
+            filled[cell] = digit
             search()
             used[row] ^= bit
             used[column] ^= bit
@@ -162,9 +167,9 @@ class Sudoku9(_Sudoku):
     kind = _kind(name, side, _EXAMPLE9)
 
     def generate(self, seed: int) -> Item:
-        """A shuffled grid without cells that the rest determines."""
+        """A random grid without cells that the rest determines."""
         random = Random(seed)
-        solution = _shuffled_grid9(random)
+        [solution] = _solve([0] * 81, 9, 1, random)
         num_blanks = random.randint(30, 45)
         puzzle = list(solution)
         units, units_of = _units(9), _units_of(9)
@@ -178,15 +183,3 @@ class Sudoku9(_Sudoku):
                 break
         return self._item(puzzle, solution)
 
-
-def _shuffled_grid9(random: Random) -> Grid:
-    """A valid grid: a fixed one with digits renamed, lines permuted within and as bands, and mirrored."""
-
-    def lines() -> list[int]:
-        return [3 * band + line for band in random.sample(range(3), 3) for line in random.sample(range(3), 3)]
-
-    names = random.sample(range(1, 10), 9)
-    rows, columns = lines(), lines()
-    if random.random() < 0.5:
-        return [names[(3 * (r % 3) + r // 3 + c) % 9] for c in columns for r in rows]
-    return [names[(3 * (r % 3) + r // 3 + c) % 9] for r in rows for c in columns]
