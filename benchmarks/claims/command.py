@@ -27,6 +27,7 @@ CLAIMS = (
     "epochs",
     "noise",
     "sizes",
+    "sudoku9",
 )
 
 

@@ -18,6 +18,7 @@ from sfumato.data.packing import pack
 from sfumato.data.sources import make_source
 from sfumato.errors import ConfigError
 from sfumato.spec import DEFAULT
+from sfumato.text.tokenizer import Tokenizer
 from sfumato.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -39,19 +40,23 @@ def measure(n: int) -> Iterator[Row]:
         if not log.exists():
             raise ConfigError(f"{log} is missing; train it first: sfumato train recipes/{name}.toml")
         recipe = load_recipe(Recipe, Path("recipes") / f"{name}.toml")
-        tokenizer = sfumato.load(str(recipe.data.tokenizer)).tokenizer
-        source = make_source({}, recipe.data.files, tokenizer, recipe.packing.row_length)
+        documents = documents_a_step(recipe, sfumato.load(str(recipe.data.tokenizer)).tokenizer, n)
         corpus = sum(len(Path(path).read_text("utf-8").splitlines()) for path in recipe.data.files)
-        batches = (
-            pack(source, recipe.packing, seed=0, step=step, end_id=0, spec=recipe.generation_spec or DEFAULT)
-            for step in range(n)
-        )
-        documents = fmean(float((batch.documents_BT.amax(1) + 1).sum()) for batch in batches)
         for record in map(json.loads, log.read_text("utf-8").splitlines()):
             if "response_nll" in record:
                 row: Row = {"kind": kind, "step": record["step"], "epochs": record["step"] * documents / corpus}
                 wanted = ("loss", "canvas_nelbo", "response_nll", "score/json")
                 yield row | {key: record[key] for key in wanted if key in record}
+
+
+def documents_a_step(recipe: Recipe, tokenizer: Tokenizer, n: int) -> float:
+    """Mean number of documents in a batch of a recipe, from its first n."""
+    source = make_source(recipe.data.tasks, recipe.data.files, tokenizer, recipe.packing.row_length)
+    batches = (
+        pack(source, recipe.packing, seed=0, step=step, end_id=0, spec=recipe.generation_spec or DEFAULT)
+        for step in range(n)
+    )
+    return fmean(float((batch.documents_BT.amax(1) + 1).sum()) for batch in batches)
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:

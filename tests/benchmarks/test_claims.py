@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from benchmarks.claims import (
     noise,
     self_drafting,
     steps,
+    sudoku9,
 )
 from benchmarks.claims.asking import Asked
 from benchmarks.shapes import build_shape
@@ -246,6 +248,22 @@ def test_epochs_are_documents_drawn_over_documents_there(tmp_path: Path, monkeyp
     assert counted[3] == pytest.approx([2 * count for count in counted[6]])
     # A canvas takes at least 48 positions of a row of 256, and there are eight rows and seven steps.
     assert 0 < counted[3][0] <= 7 * 8 * (256 // 48) / 3
+
+
+def test_digits_of_blanks_are_counted():
+    asked = [item for item in map(find_task("sudoku9").generate, range(40)) if item.meta["num_blanks"] < 38][:4]
+    half = asked[1].response[:45] + asked[1].response[:44]
+    texts = [asked[0].response, half, "", asked[3].response + "\n1"]
+    results = [SimpleNamespace(text=text) for text in texts]
+    counted = sudoku9._counted(SimpleNamespace(items=asked, results=results, right=[True, False, False, False]))  # type: ignore[arg-type]
+    blanks = [item.prompt.count(".") for item in asked]
+    puzzle = asked[1].prompt.split("\n", 1)[1]
+    agree = sum(puzzle[i] == "." and half[i] == asked[1].response[i] for i in range(89))
+    assert counted["cells"] == pytest.approx((blanks[0] + agree + blanks[3]) / sum(blanks))
+    assert (counted["n"], counted["right"]) == (4, 0.25)
+    assert sum(total for _, total in counted["by_blanks"].values()) == 4
+    low = 30 + (blanks[0] - 30) // 4 * 4
+    assert counted["by_blanks"][f"{low} to {low + 3}"][0] == 1
 
 
 def test_claim_is_measured_stored_and_redrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
