@@ -102,7 +102,8 @@ def start(
         host, History(directory / "canvases.db"), Access(keys), limits, studio=studio, images=images, speech=speech
     )
     server = uvicorn.Server(uvicorn.Config(app, port=0, http="h11", log_level="warning", access_log=False))
-    thread = threading.Thread(target=server.run)
+    # A daemon: a test that fails while it runs must not keep the process from ending.
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     end = time.monotonic() + 600
     while not server.started:
