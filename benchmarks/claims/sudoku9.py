@@ -58,8 +58,8 @@ def _counted(asked: Asked) -> Row:
         puzzle = item.prompt.split("\n", 1)[1]
         written = result.text.strip().ljust(len(puzzle))
         cells += [mine == it for mine, it, given in zip(written, item.response, puzzle, strict=False) if given == "."]
-        low = 30 + (item.meta["num_blanks"] - 30) // 4 * 4
-        by_blanks.setdefault(f"{low} to {low + 3}", []).append(is_right)
+        low = item.meta["num_blanks"] // 5 * 5
+        by_blanks.setdefault(f"{low} to {low + 4}", []).append(is_right)
     return {
         **{"n": n, "right": right / n, "right_95": list(share_interval(right, n)), "cells": statistics.fmean(cells)},
         "by_blanks": {blanks: [sum(found), len(found)] for blanks, found in sorted(by_blanks.items())},

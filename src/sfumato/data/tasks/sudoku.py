@@ -160,7 +160,7 @@ class Sudoku4(_Sudoku):
 
 
 class Sudoku9(_Sudoku):
-    """Side 9, 30 to 45 blanks."""
+    """Side 9, 30 to 54 blanks."""
 
     name = "sudoku9"
     side = 9
@@ -170,7 +170,7 @@ class Sudoku9(_Sudoku):
         """A random grid without cells that the rest determines."""
         random = Random(seed)
         [solution] = _solve([0] * 81, 9, 1, random)
-        num_blanks = random.randint(30, 45)
+        num_blanks = random.randint(30, 54)
         puzzle = list(solution)
         units, units_of = _units(9), _units_of(9)
         for cell in random.sample(range(81), 81):
@@ -182,4 +182,3 @@ class Sudoku9(_Sudoku):
             elif puzzle.count(0) == num_blanks:
                 break
         return self._item(puzzle, solution)
-
