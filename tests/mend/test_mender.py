@@ -297,7 +297,8 @@ def test_sources_below_a_folder(tmp_path: Path) -> None:
     [
         ("print 'hello'\n", "looks like Python 2"),
         ("try:\n    pass\nexcept E, e:\n    pass\n", "looks like Python 2"),
-        ("a = 0777\n", "looks like Python 2"),
+        ("os.chmod(a, 0777)\n", "may have a number in octal"),
+        ("a = 1\n<<<<<<< HEAD\na = 2\n=======\na = 3\n>>>>>>> b\n", "markers of a merge conflict (line 2)"),
         (f"a = ({'1, ' * 800}\n", "probably generated"),
         ("a = = 1\n", ""),
     ],

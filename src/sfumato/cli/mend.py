@@ -159,15 +159,19 @@ def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_
 
 
 def _mend_syntax(files: list[SourceFile], model: str) -> Results:
-    """Repair all files that do not parse; without any, no model is loaded."""
-    from sfumato.mend.parsing import error_line
+    """Repair files that do not parse, and report those that only do not compile. The model is loaded if needed."""
+    from sfumato.mend.mender import Mended, load_mender
+    from sfumato.mend.parsing import compile_error, error_line
 
+    results: Results = []
     broken = [file for file in files if error_line(file.text) is not None]
+    for file in files:
+        if file not in broken and (error := compile_error(file.text)) is not None:
+            reason = f"line {error.lineno} parses, but does not compile: {error.msg}; only syntax is repaired"
+            results.append((file, Mended(file.text, reason=reason)))
     if not broken:
-        return []
-    from sfumato.mend.mender import load_mender
-
-    mender, results = load_mender(model), []
+        return results
+    mender = load_mender(model)
     with progress("mending", len(broken)) as report:
         for number, file in enumerate(broken, 1):
             results.append((file, mender.mend(file.text)))

@@ -22,11 +22,16 @@ LONGEST_LINE = 2000
 _PYTHON_2 = (
     "Missing parentheses in call to",
     "multiple exception types must be parenthesized",
-    "leading zeros in decimal integer literals",
     "Generator expression must be parenthesized",
 )
-# Type aliases and type parameters, which Python 3.12 brought (PEP 695), like quotes within f-strings (PEP 701).
-_PYTHON_3_12 = re.compile(r"\s*(type\s+\w+\s*[=\[]|(class|(async\s+)?def)\s+\w+\s*\[)")
+_OCTAL = re.compile(r"\b0[0-7]{2,}\b")
+# Annotated results, f-strings, and other things that Python 2 has not.
+_PYTHON_3 = re.compile(r"""\)\s*->|\bf["']|\basync def\b|\bnonlocal\b|\byield from\b|:=""")
+# Type aliases and type parameters (PEP 695), and quotes, backslashes and comments within f-strings (PEP 701).
+_PYTHON_3_12 = re.compile(
+    r"""\s*(?:type\s+\w+\s*[=\[]|(?:class|(?:async\s+)?def)\s+\w+\s*\[)|.*\bf(["'])[^{]*\{[^}]*\1[^}]*\1[^}]*\}"""
+)
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -103,12 +108,16 @@ def why_not(text: str) -> str:
     """Why a text that does not parse is left alone; empty if it is not."""
     if any(len(line) > LONGEST_LINE for line in text.splitlines()):
         return f"has lines of more than {LONGEST_LINE:,} characters, so it was probably generated"
+    if conflict := _CONFLICT.search(text):
+        return f"has the markers of a merge conflict (line {text.count(chr(10), 0, conflict.start()) + 1})"
     error = parse(text)
     if isinstance(error, SyntaxError):
         message, line = error.msg or "", error.text or ""
-        if message.startswith(_PYTHON_2):
+        if message.startswith(_PYTHON_2) and not _PYTHON_3.search(text):
             return f"looks like Python 2 (line {error.lineno}: {message})"
-        if sys.version_info < (3, 12) and (_PYTHON_3_12.match(line) or message.startswith("f-string")):
+        if message.startswith("leading zeros") and _OCTAL.search(line):
+            return f"line {error.lineno} may have a number in octal, as in Python 2 or C ({message})"
+        if sys.version_info < (3, 12) and (_PYTHON_3_12.match(line) or "f-string expression part cannot" in message):
             running = f"{sys.version_info.major}.{sys.version_info.minor}"
             return f"line {error.lineno} may need Python 3.12 or newer; this is Python {running}"
     return ""

@@ -15,6 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sfumato.text.lexemes import Lexeme
 
@@ -53,15 +54,21 @@ _ITERATING = frozenset({"all", "any", "dict", "enumerate", "iter", "len", "list"
 
 def parse(source: str) -> ast.Module | SyntaxError:
     """The syntax tree of a text, or its syntax error."""
-    return _compile(source)
+    found: ast.Module | SyntaxError = _compile(source, ast.PyCF_ONLY_AST)
+    return found
 
 
-def _compile(source: str, flags: int = 0) -> ast.Module | SyntaxError:
+def compile_error(source: str) -> SyntaxError | None:
+    """The error of a text that parses and yet does not compile, such as one that returns outside functions."""
+    found = _compile(source)
+    return found if isinstance(found, SyntaxError) else None
+
+
+def _compile(source: str, flags: int = 0) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree: ast.Module = compile(source, "<text>", "exec", ast.PyCF_ONLY_AST | flags)
-            return tree
+            return compile(source, "<text>", "exec", flags, dont_inherit=True)
     except SyntaxError as error:
         return error
     except (ValueError, RecursionError, MemoryError) as error:
@@ -90,7 +97,7 @@ def can_stand(source: str, lexeme: Lexeme) -> bool:
 def is_beginning(source: str) -> bool:
     """Whether a text, or one that begins with it, parses."""
     # A line that goes on may also end within a statement.
-    found = _compile(source + "\\\n", _ALLOW_INCOMPLETE_INPUT)
+    found = _compile(source + "\\\n", ast.PyCF_ONLY_AST | _ALLOW_INCOMPLETE_INPUT)
     return isinstance(found, ast.Module) or found.msg == "incomplete input"
 
 

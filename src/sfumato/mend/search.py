@@ -6,24 +6,20 @@ import difflib
 import heapq
 import itertools
 import math
-import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from sfumato.mend.parsing import OPEN_STRING, Meaning, can_stand, find_error, read_meaning
+from sfumato.mend.mistakes import CLOSED, Written, closings, edits_of_mistakes
+from sfumato.mend.parsing import Meaning, can_stand, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
 from sfumato.text.lexemes import (
-    CLOSED_BY,
     CLOSING,
-    LEVELS,
     OPENING,
-    Lexeme,
     is_level,
     kind_of,
-    lex,
     line_numbers,
     relative,
 )
@@ -37,22 +33,13 @@ ADVANCED, STUCK = -5.0, 12.0
 """The same in a text that did not parse, if the edit before moved its first error further on or not."""
 LOST_WORD, LOST_MARK = 2.0, 1.0
 """Nats for each word and mark that an edit of such a text loses: most of its errors are marks that are missing."""
-CLOSED, CLOSED_WITHIN = 1.0, 0.5
-"""Nats for closing what is open at the end of a line, whatever the model thinks, and more for closing one before."""
-EMPTY = 4.0
-"""Nats for leaving a block empty where a line follows."""
+CLOSED_WITHIN = 0.5
+"""Nats for closing a bracket before the end of a line."""
 RESPELLED = 20.0
 """Nats for another spelling of a name that does not exist."""
 _LIKE, _VERY_LIKE = 0.6, 0.75
 """Shares of characters in common (`difflib`) with which a word may be another one, mistyped: where the text does not
 parse, and where an exception names it."""
-_HABITS = {("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)}
-_AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1")}
-"""What other languages write, and Python's words for it; the second at ends of lines."""
-_BLOCKS = frozenset(["async", "class", "def", "elif", "else", "except", "finally", "for", "if", "try", "while", "with"])
-_CURLY = frozenset("\u201c\u201d\u201e\u2018\u2019\u201a")
-_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
-_STRING = re.compile(r"""(?i:[rbfut]{0,2})(\"{3}|'{3}|["'])""")
 
 
 class Region(NamedTuple):
@@ -110,7 +97,7 @@ class Repair:
 
 
 @dataclass
-class _Text:
+class _Text(Written):
     """A queued text, built only when its turn comes."""
 
     target: Target
@@ -124,14 +111,13 @@ class _Text:
             return self.target.source
         return apply(self.parent.source, self.parent.lexemes, [self.patch])
 
-    @cached_property
-    def lexemes(self) -> list[Lexeme]:
-        return lex(self.source)
-
-    @cached_property
-    def error(self) -> int:
-        """Index of the first lexeme that cannot stand there; edits after it do not help."""
-        return find_error(self.source, self.lexemes)
+    @property
+    def num_other(self) -> int:
+        """How many lexemes its last edit adds beside its own: where a bracket closed early, lines have their levels."""
+        assert self.parent is not None
+        assert self.patch is not None
+        start, end, texts = self.patch
+        return len(self.lexemes) - len(self.parent.lexemes) - len(texts) + end - start
 
     @property
     def is_advanced(self) -> bool:
@@ -142,13 +128,6 @@ class _Text:
         passed = max(self.patch.start + len(self.patch.texts), len(self.lexemes) - num_before)
         # One short parse, where finding the error takes many.
         return passed < len(self.lexemes) and can_stand(self.source, self.lexemes[passed])
-
-    def ends_line(self, index: int) -> bool:
-        """Whether a line ends before a lexeme."""
-        lexemes = self.lexemes
-        if not 0 < index < len(lexemes) or is_level(lexemes[index].text):
-            return True
-        return "\n" in self.source[lexemes[index - 1].end : lexemes[index].start]
 
 
 class _Node(NamedTuple):
@@ -224,7 +203,8 @@ class Search:
                     further = ADVANCED if text.is_advanced else STUCK
                 else:
                     further = FURTHER_EDIT if self.further is None else FURTHER_JUDGED
-                later = node._replace(cost=node.cost + further, number=next(self._numbers), parses=found is not None)
+                region = node.region._replace(end=node.region.end + text.num_other)
+                later = _Node(node.cost + further, next(self._numbers), text, region, found is not None)
                 heapq.heappush(queue, later)
         return None
 
@@ -257,9 +237,9 @@ class Search:
             if kept == self.config.children:
                 break
         if not node.parses:
-            for patch in _closings(text, start, min(end, limit + 1)):
+            for patch in closings(text, start, min(end, limit + 1)):
                 self._push(queue, node, node.cost + CLOSED, patch)
-            for price, patch in _habits(text, start, end):
+            for price, patch in edits_of_mistakes(text, start, end):
                 self._push(queue, node, node.cost, patch, price)
 
     def _fill(self, queue: list[_Node], node: _Node, reading: Reading, gap: Gap) -> None:
@@ -318,33 +298,6 @@ def _is_like(lexeme: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, lexeme, other, autojunk=False).ratio() >= _LIKE
 
 
-def _closings(text: _Text, start: int, end: int) -> Iterator[Patch]:
-    """Patches of a range that close, at the end of a line, the string, the brackets and the head of a block that are
-    open there."""
-    missing: list[str] = []
-    begins_block = False
-    for index in range(start, end):
-        lexeme = text.lexemes[index].text
-        if is_level(lexeme):
-            missing.clear()
-            begins_block = index + 1 < len(text.lexemes) and text.lexemes[index + 1].text in _BLOCKS
-        elif lexeme in CLOSED_BY:
-            missing.insert(0, CLOSED_BY[lexeme])
-        elif missing[:1] == [lexeme]:
-            missing.pop(0)
-        if not text.ends_line(index + 1):
-            continue
-        at = index - start
-        if string := OPEN_STRING.fullmatch(lexeme):
-            yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
-            continue
-        at += lexeme != ":"
-        if missing:
-            yield Patch(at, at, tuple(missing))
-        if begins_block and lexeme != ":":
-            yield Patch(at, at, (*missing, ":"))
-
-
 def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
     """Patches of a region that replace names which do not exist by those that do."""
     lexemes, allowed = [lexeme.text for lexeme in text.lexemes], _on_lines(text)
@@ -354,67 +307,6 @@ def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
             known = {lexeme for lexeme in lexemes if _is_word(lexeme) and lexeme != written}
             for near in difflib.get_close_matches(written, sorted(known), n=2, cutoff=_VERY_LIKE):
                 yield Patch(index - region.start, index - region.start + 1, (near,))
-
-
-def _habits(text: _Text, start: int, end: int) -> Iterator[tuple[float, Patch]]:
-    """Patches of a range, with their price, for what other languages write, strings that end too early or too late, and
-    blocks that are empty or a `try` without a handler."""
-    lexemes, source = text.lexemes, text.source
-    yield from _fillers(text, start)
-    first = None
-    for index in range(start, end):
-        lexeme, at = lexemes[index], index - start
-        pair = (lexeme.text, lexemes[index + 1].text if index + 1 < end else "")
-        if pair in _HABITS or (pair in _AT_ENDS and text.ends_line(index + 2)):
-            yield 0.0, Patch(at, at + 2, _HABITS.get(pair) or _AT_ENDS[pair])
-        elif lexeme.text == "!":
-            yield 0.0, Patch(at, at + 2, ("not", pair[1]))
-        elif lexeme.text == "print" and pair[1] and kind_of(pair[1]) in ("name", "number", "string"):
-            last = next(i for i in range(index + 1, len(lexemes) + 1) if text.ends_line(i))
-            yield 0.0, Patch(at, last - start, (f"print({source[lexemes[index + 1].start : lexemes[last - 1].end]})",))
-        elif lexeme.text in _CURLY:
-            other = next((i for i in range(index + 1, end) if lexemes[i].text in _CURLY), None)
-            if other is not None:
-                yield 0.0, Patch(at, other + 1 - start, (f'"{source[lexeme.end : lexemes[other].start]}"',))
-        written = source[lexeme.start : lexeme.end]
-        if quotes := _STRING.match(written):
-            if "\n" in written:
-                head, _, rest = written.partition("\n")
-                yield CLOSED, Patch(at, at + 1, (f"{head.rstrip()}{quotes[1]}\n{rest}",))
-            first = index if first is None else first
-            if OPEN_STRING.fullmatch(written) and first < index:
-                rest = source[lexemes[first].start : lexeme.end]
-                for mark in re.finditer(r"[:,)\]}]", rest[: lexemes[first].end - lexemes[first].start]):
-                    yield CLOSED, Patch(first - start, at + 1, (rest[: mark.start()] + rest[0] + rest[mark.start() :],))
-        if text.ends_line(index + 1):
-            if first is not None and _APOSTROPHE.search(rest := source[lexemes[first].start : lexeme.end]):
-                yield 0.0, Patch(first - start, at + 1, (_APOSTROPHE.sub(r"\'", rest),))
-            first = None
-
-
-def _fillers(text: _Text, start: int) -> Iterator[tuple[float, Patch]]:
-    """Patches, with their price, of a range from a lexeme on that add before the line with the error what does nothing:
-    to a block without a body, or as a handler to a `try`."""
-    lexemes, error = text.lexemes, text.error
-    at = error - (error < len(lexemes))
-    level = lexemes[at].text if at < len(lexemes) else LEVELS[0]
-    if at > start and lexemes[at - 1].text == ":":
-        # A line that follows rather lacks its indentation.
-        yield EMPTY if at < len(lexemes) else CLOSED, Patch(at - start, at - start, ("pass",))
-    for index in range(at - 2, start - 1, -1):
-        head = lexemes[index].text
-        if lexemes[index + 1].text == "try" and is_level(head) and is_level(level) and head >= level:
-            yield CLOSED, Patch(at - start, at - start, (head, "finally", ":", "pass"))
-
-
-def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """A string without an end, ended before the brackets, or before the brackets and the colon, of its line."""
-    for colon in ("", ":"):
-        if lexeme.endswith(colon):
-            text, brackets = lexeme.removesuffix(colon), "".join(missing)
-            while not text.endswith(brackets):
-                brackets = brackets[:-1]
-            yield (text.removesuffix(brackets) + quote, *missing, *colon)
 
 
 def _on_lines(text: _Text) -> list[bool] | None:

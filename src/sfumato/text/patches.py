@@ -87,6 +87,11 @@ def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[s
         return goes[0].start, goes[0].end, unit[LEVELS.index(new)] if is_level(new) else new
     before = lexemes[start - 1] if start else None
     after = lexemes[end] if end < len(lexemes) else None
+    if goes and not texts and (before is None or _is_head(before.text)) and (after is None or _is_head(after.text)):
+        first, last = source.rfind("\n", 0, goes[0].start) + 1, source.find("\n", goes[-1].end) + 1 or len(source)
+        if not source[goes[-1].end : last].strip():
+            # Nothing is left of its lines.
+            return first, last, ""
     left = before_end = before.end if before is not None else 0
     goes_end = goes[-1].end if goes else before_end
     right = after.start if after is not None else len(source)

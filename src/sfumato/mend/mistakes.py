@@ -1,0 +1,201 @@
+"""Edits for the everyday mistakes of text that does not parse, which need no model: what is left open, what other
+languages write, strings that end at the wrong character, and blocks without a body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from sfumato.mend.parsing import OPEN_STRING, find_error
+from sfumato.text.lexemes import CLOSED_BY, CLOSING, LEVELS, OPENING, Lexeme, is_level, kind_of, lex
+from sfumato.text.patches import Patch
+
+CLOSED = 1.0
+"""Nats for closing what is open at the end of a line, whatever the model thinks."""
+EMPTY = 4.0
+"""Nats for leaving a block empty where a line follows."""
+_WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
+    **{("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)},
+    **{("&", "&", "!"): ("and", "not"), ("|", "|", "!"): ("or", "not")},
+}
+_BEFORE_NAMES = {"const": (), "let": (), "var": (), "new": (), "function": ("def",), "catch": ("except",)}
+_AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1"), ("do",): (":",), ("then",): (":",), ("then", ":"): (":",)}
+"""What other languages write, and Python's words for it: anywhere, before names, and at ends of lines."""
+_BLOCKS = frozenset(
+    ["async", "case", "class", "def", "elif", "else", "except", "finally", "for", "if", "match", "try", "while", "with"]
+)
+_CONDITIONS = frozenset(["elif", "if", "while"])
+_CURLY = frozenset("\u201c\u201d\u201e\u2018\u2019\u201a")
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+_STRING = re.compile(r"""(?i:[rbfut]{0,2})(\"{3}|'{3}|["'])""")
+_ZEROS = re.compile(r"0+(?:\d|\d*[89]\d*)")
+"""A number with zeros before it that is not octal, or the same in octal."""
+
+
+class Written:
+    """A text as lexemes."""
+
+    @property
+    def source(self) -> str:
+        """Its characters."""
+        raise NotImplementedError
+
+    @cached_property
+    def lexemes(self) -> list[Lexeme]:
+        """Its lexemes."""
+        return lex(self.source)
+
+    @cached_property
+    def error(self) -> int:
+        """Index of the first lexeme that cannot stand there; edits after it do not help."""
+        return find_error(self.source, self.lexemes)
+
+    def ends_line(self, index: int) -> bool:
+        """Whether a line ends before a lexeme."""
+        lexemes = self.lexemes
+        if not 0 < index < len(lexemes) or is_level(lexemes[index].text):
+            return True
+        return "\n" in self.source[lexemes[index - 1].end : lexemes[index].start]
+
+    def line_end(self, index: int) -> int:
+        """Index after the last lexeme of a lexeme's line."""
+        return next(i for i in range(index + 1, len(self.lexemes) + 1) if self.ends_line(i))
+
+    def between(self, start: int, end: int) -> str:
+        """The characters from one lexeme to the one before another."""
+        return self.source[self.lexemes[start].start : self.lexemes[end - 1].end]
+
+
+def edits_of_mistakes(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """Patches of a range of lexemes, with their price in nats."""
+    found = (_foreign_words(text, start, end), _odd_strings(text, start, end), _fillers(text, start))
+    for price, patch in (each for patches in found for each in patches):
+        yield price, patch.moved(-start)
+
+
+def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """What other languages and Python 2 write, and lines that should begin a block."""
+    lexemes = text.lexemes
+    head, level, depth = "", "", 0
+    for index in range(start, end):
+        three = tuple(each.text for each in lexemes[index : min(index + 3, end)])
+        two, written, following = three[:2], three[0], "".join(three[1:2])
+        begins, ends = index == 0 or is_level(lexemes[index - 1].text), text.ends_line(index + 1)
+        if begins:
+            head, level, depth = written, lexemes[index - 1].text if index else LEVELS[0], 0
+        depth += (written in OPENING) - (written in CLOSING)
+        new: tuple[int, tuple[str, ...]] | None = None
+        if words := _WORDS.get(three, _WORDS.get(two)):
+            new = 3 if three in _WORDS else 2, words
+        elif two in _AT_ENDS and text.ends_line(index + 2):
+            new = 2, _AT_ENDS[two]
+        elif (written,) in _AT_ENDS and ends:
+            new = 1, _AT_ENDS[written,]
+        elif written in _BEFORE_NAMES and following and kind_of(following) == "name":
+            new = 1, _BEFORE_NAMES[written]
+        elif written == "!":
+            new = 2, ("not", following)
+        elif written == "=" and head in _CONDITIONS and not depth:
+            new = 1, ("==",)
+        elif begins and following == "=" and written.isidentifier() and kind_of(written) == "fixed":
+            new = 1, (f"{written}_",)
+        elif begins and written == "}" and ends:
+            new = 1, ()
+        elif written == "{" and head in _BLOCKS and ends:
+            new = 1, (*")" * (depth - 1), ":")
+        elif written == "import" and three[2:] == ("from",) and index + 3 < end:
+            new = 4, ("from", lexemes[index + 3].text, "import", following)
+        elif written == "raise" and three[2:] == (",",) and not text.ends_line(index + 3):
+            last = text.line_end(index)
+            new = last - index, ("raise", f"{following}({text.between(index + 3, last)})")
+        elif written == "print" and following and kind_of(following) in ("name", "number", "string"):
+            last = text.line_end(index)
+            new = last - index, (f"print({text.between(index + 1, last)})",)
+        elif kind_of(written) == "number" and _ZEROS.fullmatch(written):
+            new = 1, (written.lstrip("0"),)
+        if new is not None:
+            yield 0.0, Patch(index, index + new[0], new[1])
+        if ends and head in _BLOCKS and not depth and written != ":" and is_level(following) and following > level:
+            yield 0.0, Patch(index + 1, index + 1, (":",))
+
+
+def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """Strings that end too early or too late, and curly quotes."""
+    lexemes, first = text.lexemes, None
+    for index in range(start, end):
+        written = text.between(index, index + 1)
+        if written in _CURLY:
+            other = next((i for i in range(index + 1, end) if lexemes[i].text in _CURLY), None)
+            if other is not None:
+                yield 0.0, Patch(index, other + 1, (f'"{text.source[lexemes[index].end : lexemes[other].start]}"',))
+        if quotes := _STRING.match(written):
+            quote = quotes[1]
+            if "f" in written[: quotes.start(1)].lower() and written.count("{") > written.count("}"):
+                yield 0.0, Patch(index, index + 1, (f"{written.removesuffix(quote)}}}{quote}",))
+            if "\n" in written:
+                head, _, rest = written.partition("\n")
+                yield CLOSED, Patch(index, index + 1, (f"{head.rstrip()}{quote}\n{rest}",))
+            first = index if first is None else first
+            rest = text.between(first, index + 1)
+            goes_on = first < index and kind_of(lexemes[first + 1].text) in ("name", "number")
+            if goes_on and rest[0] == quote == rest[-1]:
+                yield 0.0, Patch(first, index + 1, (quote + rest[1:-1].replace(quote, f"\\{quote}") + quote,))
+            if OPEN_STRING.fullmatch(written) and first < index:
+                for mark in re.finditer(r"[:,)\]}]", text.between(first, first + 1)):
+                    yield CLOSED, Patch(first, index + 1, (rest[: mark.start()] + rest[0] + rest[mark.start() :],))
+        if text.ends_line(index + 1):
+            if first is not None and _APOSTROPHE.search(rest := text.between(first, index + 1)):
+                yield 0.0, Patch(first, index + 1, (_APOSTROPHE.sub(r"\'", rest),))
+            first = None
+
+
+def _fillers(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
+    """What does nothing, added before the line with the error: as the body of a block, or as a handler of a `try`."""
+    lexemes, error = text.lexemes, text.error
+    at = error - (error < len(lexemes))
+    level = lexemes[at].text if at < len(lexemes) else LEVELS[0]
+    if at > start and lexemes[at - 1].text == ":":
+        # A line that follows rather lacks its indentation.
+        yield EMPTY if at < len(lexemes) else CLOSED, Patch(at, at, ("pass",))
+    for index in range(at - 2, start - 1, -1):
+        head = lexemes[index].text
+        if lexemes[index + 1].text == "try" and is_level(head) and is_level(level) and head >= level:
+            yield CLOSED, Patch(at, at, (head, "finally", ":", "pass"))
+
+
+def closings(text: Written, start: int, end: int) -> Iterator[Patch]:
+    """Patches of a range that close, at the end of a line, the string, the brackets and the head of a block that are
+    open there."""
+    missing: list[str] = []
+    begins_block = False
+    for index in range(start, end):
+        lexeme = text.lexemes[index].text
+        if is_level(lexeme):
+            missing.clear()
+            begins_block = index + 1 < len(text.lexemes) and text.lexemes[index + 1].text in _BLOCKS
+        elif lexeme in CLOSED_BY:
+            missing.insert(0, CLOSED_BY[lexeme])
+        elif missing[:1] == [lexeme]:
+            missing.pop(0)
+        if not text.ends_line(index + 1):
+            continue
+        at = index - start
+        if string := OPEN_STRING.fullmatch(lexeme):
+            yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
+            continue
+        at += lexeme != ":"
+        if missing:
+            yield Patch(at, at, tuple(missing))
+        if begins_block and lexeme != ":":
+            yield Patch(at, at, (*missing, ":"))
+
+
+def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """A string without an end, ended before the brackets, or before the brackets and the colon, of its line."""
+    for colon in ("", ":"):
+        if lexeme.endswith(colon):
+            text, brackets = lexeme.removesuffix(colon), "".join(missing)
+            while not text.endswith(brackets):
+                brackets = brackets[:-1]
+            yield (text.removesuffix(brackets) + quote, *missing, *colon)
