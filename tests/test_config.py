@@ -105,6 +105,11 @@ def test_refusals(tmp_path: Path, text: str, overrides: tuple[str, ...], message
         read(tmp_path, text, *overrides)
 
 
+def test_keys_with_dots_are_quoted(tmp_path: Path):
+    found = read(tmp_path, "steps = 3\n[inner]\nweights = {'a.b' = 1}", 'inner.weights."a.b"=2', 'inner.weights."c"=3')
+    assert found.inner.weights == {"a.b": 2.0, "c": 3.0}
+
+
 def test_a_recipe_extends_another_one(tmp_path: Path):
     """Tables are merged at any depth, everything else is replaced; paths are from where they stand."""
     (tmp_path / "base").mkdir()

@@ -16,6 +16,7 @@ from sfumato.checkpoints.registry import ASSETS
 from sfumato.config import from_table
 from sfumato.interrupts import Interrupted
 from sfumato.sampling.logits import STOP_HEAD
+from sfumato.storage import claimed
 from sfumato.training.recipe import Recipe
 from sfumato.training.trainer import Trainer
 
@@ -118,6 +119,49 @@ def test_run_from_a_model_keeps_its_stop_head(tmp_path):
     model = sfumato.load(tmp_path)
     assert model.bundle.stop_head is not None
     assert model.sampler_defaults.stop_probability == sfumato.load("tiny").sampler_defaults.stop_probability
+
+
+def test_run_with_another_sampler_than_its_model_can_be_loaded(tmp_path):
+    tables = {
+        "init_from": "tiny",
+        "generation": {"name": "ancestral"},
+        "data": {"tasks": {"arithmetic": 1.0}},
+        "packing": {"rows": 1, "row_length": 256, "canvas_lengths": [24]},
+        "train": {"steps": 1},
+    }
+    defaults = sfumato.load(sfumato.train(tables, directory=tmp_path).checkpoint).sampler_defaults
+    assert (defaults.sampler.name, defaults.steps) == ("ancestral", sfumato.load("tiny").sampler_defaults.steps)
+
+
+def test_low_rank_corrections_train_beside_muon(tmp_path):
+    first = sfumato.train(tomllib.loads(RECIPE), directory=tmp_path / "first")
+    tables = tomllib.loads(RECIPE) | {"init_from": str(first.checkpoint), "lora": {"rank": 2}}
+    del tables["model"]
+    result = sfumato.train(tables, overrides={"train.muon_lr": 0.01}, directory=tmp_path / "second")
+    assert result.steps == 4
+    assert (result.checkpoint / "model.safetensors").read_bytes() != (
+        first.checkpoint / "model.safetensors"
+    ).read_bytes()
+
+
+def test_a_directory_has_one_run_at_a_time(tmp_path):
+    with claimed(tmp_path), pytest.raises(sfumato.ConfigError, match=r"is in use by another process; wait for its end"):
+        sfumato.train(tomllib.loads(RECIPE), directory=tmp_path)
+    assert not (tmp_path / "log.jsonl").exists()
+    assert sfumato.train(tomllib.loads(RECIPE), directory=tmp_path).steps == 4
+
+
+def test_data_that_changed_is_told(tmp_path, caplog):
+    items = [json.dumps({"prompt": f"{n}+1", "response": str(n + 1)}) + "\n" for n in range(9)]
+    tables, file = tomllib.loads(RECIPE), tmp_path / "items.jsonl"
+    tables["data"] = {"files": {str(file): 1.0}}
+    file.write_text("".join(items))
+    sfumato.train(tables, directory=tmp_path / "run")
+    sfumato.train(tables, overrides={"train.steps": 5}, directory=tmp_path / "run", resume=True)
+    assert "has changed" not in caplog.text
+    file.write_text("".join(items[:3]))
+    assert sfumato.train(tables, overrides={"train.steps": 6}, directory=tmp_path / "run", resume=True).steps == 6
+    assert f"{file} has changed since the run began" in caplog.text
 
 
 def test_unfinished_run_directory(tmp_path):

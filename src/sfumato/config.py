@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import json
 import math
+import re
 import sys
 import tomllib
 import types
@@ -52,7 +53,7 @@ def load_recipe(
         cls: a dataclass; nested tables are nested dataclasses.
         recipe: a file, which may extend another one (`extends = "other.toml"`, beside it), or its tables.
         overrides: `table.key=value` settings with values in TOML syntax (a bare word is a string), or values by dotted
-            key.
+            key; a key with dots of its own is quoted: `data.files."a.jsonl"=1`.
 
     Raises:
         ConfigError: if the file cannot be read or is not TOML, or a key or value is not allowed.
@@ -228,6 +229,9 @@ def _flat(table: Mapping[str, Any], within: str = "") -> dict[str, Any]:
     return flat
 
 
+_KEYS = re.compile(r'"([^"]*)"|([^."]+)')
+
+
 def _apply(table: dict[str, Any], override: str) -> None:
     path, separator, text = override.partition("=")
     if not separator:
@@ -240,7 +244,8 @@ def _apply(table: dict[str, Any], override: str) -> None:
 
 
 def _put(table: dict[str, Any], path: str, value: Any) -> None:
-    *parents, key = path.split(".")
+    # Quotes hold a key with dots together, as in TOML.
+    *parents, key = [quoted or bare for quoted, bare in _KEYS.findall(path)] or [path]
     for parent in parents:
         table = table.setdefault(parent, {})
         if not isinstance(table, dict):

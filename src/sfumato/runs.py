@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from sfumato.evaluation.tasks import evaluate_task
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import find_device
+from sfumato.storage import claimed
 from sfumato.training.distributed import join_world
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run
@@ -88,7 +90,7 @@ def train(
         _read_samples(recipe)
     directory = Path(directory)
     check_directory(directory, resume=resume)
-    with join_world() as world:
+    with join_world() as world, claimed(directory) if world.leads else nullcontext():
 
         def evaluate(decoder: Decoder, step: int) -> dict[str, float]:
             return _score(run, decoder)

@@ -1,4 +1,4 @@
-"""Atomic file writes, file hashes and diffs."""
+"""Atomic file writes, claimed directories, file hashes and diffs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from sfumato.errors import CheckpointError
+from sfumato.errors import CheckpointError, ConfigError
 from sfumato.interrupts import uninterrupted
 
 
@@ -45,6 +46,23 @@ def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
 def write_json(path: Path, value: object) -> None:
     """Replace a JSON file like `write_atomically`."""
     write_atomically(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+@contextmanager
+def claimed(directory: Path) -> Iterator[None]:
+    """Keep other processes that claim a directory out of it, which is created if missing.
+
+    Raises:
+        ConfigError: if another one has claimed it.
+    """
+    from filelock import FileLock, Timeout
+
+    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(directory / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise ConfigError(f"{directory} is in use by another process; wait for its end, or use another --dir") from None
 
 
 def _copy_attributes(path: Path, other: Path) -> None:

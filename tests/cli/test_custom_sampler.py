@@ -86,6 +86,17 @@ def test_custom_sampler_checks_its_settings(sfumato: Callable[..., Any], checkpo
     assert "stride is 0; allowed: 1 or more" in done.stderr
 
 
+def test_a_sampler_beside_the_caller_is_found(
+    sfumato: Callable[..., Any], checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installed program has no working directory on its path."""
+    (tmp_path / "beside.py").write_text(SOURCE.replace("left-to-right", "beside"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(tmp_path))])
+    done = sfumato("run", PROMPT, "--model", checkpoint, "--canvas", 8, "--sampler", "beside:LeftToRight")
+    assert done.exit_code == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("returned", "named"),
     [

@@ -30,9 +30,15 @@ class Listed:
 
 
 def packed(
-    *documents: Document, seed: int = 0, step: int = 0, spec: GenerationSpec = DEFAULT, **config: Any
+    *documents: Document,
+    seed: int = 0,
+    step: int = 0,
+    spec: GenerationSpec = DEFAULT,
+    max_tokens: int = 0,
+    **config: Any,
 ) -> PackedBatch:
-    return pack(Listed(*documents), PackingConfig(**config), seed=seed, step=step, end_id=END, spec=spec)
+    source, options = Listed(*documents), {"seed": seed, "step": step, "end_id": END, "max_tokens": max_tokens}
+    return pack(source, PackingConfig(**config), spec=spec, **options)
 
 
 def rows_of(batch: PackedBatch) -> list[list[list[int]]]:
@@ -436,9 +442,11 @@ def test_number_of_tokens_leaves_padding_out():
 
 
 def test_documents_that_are_all_too_long_are_refused():
-    message = "a document needs 13 positions but row_length is 12, and so do 20 others of one batch; make it larger"
+    message = "do not fit, the last with 5 tokens, and with its canvases 13 positions: row_length is 12$"
     with pytest.raises(ConfigError, match=message):
         packed(ONE, rows=2, row_length=12, canvas_lengths=(8,))
+    with pytest.raises(ConfigError, match=r"13 positions: row_length is 64, and the model reads 4$"):
+        packed(ONE, rows=2, row_length=64, canvas_lengths=(8,), max_tokens=4)
 
 
 def test_a_rare_document_that_is_too_long_is_dropped():

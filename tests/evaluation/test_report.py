@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
+from sfumato.checkpoints.registry import ASSETS
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import ConfigError, SfumatoError
 from sfumato.evaluation.records import Record
@@ -145,6 +148,20 @@ def test_results_of_another_version_are_refused(suite: Suite, tmp_path: Path, mo
     with pytest.raises(ConfigError, match=r"version was '.*' and is '99.0'; give another directory"):
         Report(suite, tmp_path / "out").cells()
     assert (tmp_path / "out" / "results.jsonl").read_bytes() == before
+
+
+def test_results_of_other_weights_are_refused(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(ASSETS / "tiny", model)
+    (tmp_path / "suite.toml").write_text(f'n = 1\n[systems.mine]\nmodel = "{model}"\n[tasks.json]\n')
+    suite = read_suite(tmp_path / "suite.toml")
+    Report(suite, tmp_path / "out").run()
+    assert Report(suite, tmp_path / "out").left() == {"mine": []}
+    weights = load_file(model / "model.safetensors")
+    name = next(name for name, tensor in weights.items() if tensor.is_floating_point())
+    save_file(weights | {name: weights[name] + 1}, model / "model.safetensors")
+    with pytest.raises(ConfigError, match=r"has other results: systems\.mine\.weights was"):
+        Report(suite, tmp_path / "out").left()
 
 
 def test_invalid_records_file_is_named(suite: Suite, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     from sfumato.engine.model import TextModel
     from sfumato.runs import check_directory
     from sfumato.sampling.logits import LearnedStop
+    from sfumato.storage import claimed
     from sfumato.training.recipe import check_recipe, write_recipe
     from sfumato.training.rl import RLRecipe
 
@@ -60,7 +61,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
         check_recipe(left, loaded)
         trainer.resume()
     write_recipe(left, loaded)
-    with watch:
+    with claimed(directory), watch:
         watch.start(trainer)
         trainer.run()
     checkpoint = directory / "checkpoint"

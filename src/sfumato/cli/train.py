@@ -53,7 +53,9 @@ def train(
     plan: Annotated[
         bool, typer.Option("--plan", help="Estimate memory and time on 1 to 64 GPUs, without training.")
     ] = False,
-    gpu: Annotated[str, typer.Option("--gpu", help="With --plan: a100, h100, h200 or b200.")] = "h100",
+    gpu: Annotated[
+        str | None, typer.Option("--gpu", help="With --plan: a100, h100, h200 or b200.", show_default="h100")
+    ] = None,
     mfu: Annotated[float | None, typer.Option("--mfu", help="With --plan: share of peak arithmetic reached.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="With --plan: print one JSON object.")] = False,
 ) -> None:
@@ -64,10 +66,11 @@ def train(
     if plan:
         from sfumato.cli.plan import print_plan
 
-        print_plan(recipe, overrides or (), gpu=gpu, mfu=mfu, as_json=as_json)
+        print_plan(recipe, overrides or (), gpu=gpu or "h100", mfu=mfu, as_json=as_json)
         return
-    if as_json or mfu is not None:
-        raise ConfigError("--json and --mfu are given; allowed: only with --plan")
+    for option, is_given in (("--gpu", gpu is not None), ("--mfu", mfu is not None), ("--json", as_json)):
+        if is_given:
+            raise ConfigError(f"{option} is given; allowed: only with --plan")
     _run(recipe, overrides or (), resume, directory, command="train")
 
 

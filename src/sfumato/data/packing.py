@@ -322,7 +322,14 @@ class _Row:
 
 
 def pack(
-    source: Source, config: PackingConfig, *, seed: int, step: int, end_id: int, spec: GenerationSpec = DEFAULT
+    source: Source,
+    config: PackingConfig,
+    *,
+    seed: int,
+    step: int,
+    end_id: int,
+    spec: GenerationSpec = DEFAULT,
+    max_tokens: int = 0,
 ) -> PackedBatch:
     """Draw documents and pack them into one batch.
 
@@ -330,6 +337,7 @@ def pack(
         source: of documents, by seed.
         step: of the batch; with `seed` it determines everything.
         end_id: the end token, which pads the last canvas of a response.
+        max_tokens: maximum length of a document, the model's; 0 for any.
 
     Raises:
         ConfigError: if many documents do not fit an empty row; a few are dropped.
@@ -338,19 +346,19 @@ def pack(
     rng = random.Random(f"pack {seed} {step}")
     rows = [_Row(config.row_length) for _ in range(config.rows)]
     drawn: list[tuple[int, list[_Piece], Targets | None]] = []
+    limits = f"row_length is {config.row_length}" + (f", and the model reads {max_tokens}" if max_tokens else "")
     room, num_too_long = FILL * config.rows * config.row_length, 0
     while room > 0:
         document = source.document(rng.getrandbits(62))
+        num_tokens = len(document.prompt) + len(document.response)
         for pieces in _lay_out(document, config, layout, rng, end_id):
             size = sum(len(piece.tokens) for piece in pieces)
-            if size > config.row_length:
+            if size > config.row_length or 0 < max_tokens < num_tokens:
                 num_too_long += 1
                 if num_too_long > _MAX_TOO_LONG:
-                    raise ConfigError(
-                        f"a document needs {size} positions but row_length is {config.row_length}, and so do "
-                        f"{_MAX_TOO_LONG} others of one batch; make it larger"
-                    )
-                _tell_of_long(config.row_length)
+                    each = f"{num_tokens} tokens, and with its canvases {size} positions"
+                    raise ConfigError(f"many documents of one batch do not fit, the last with {each}: {limits}")
+                _tell_of_long(limits)
                 continue
             room -= size
             drawn.append((size, pieces, document.teacher))
@@ -365,8 +373,8 @@ def pack(
 
 
 @functools.cache
-def _tell_of_long(row_length: int) -> None:
-    _LOG.warning("documents of more than packing.row_length = %d positions are left out", row_length)
+def _tell_of_long(limits: str) -> None:
+    _LOG.warning("documents that do not fit with their canvases are left out: %s", limits)
 
 
 def _round_up(count: int, length: int) -> int:

@@ -11,15 +11,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sfumato.checkpoints.registry import find_model
+from sfumato.checkpoints.tensors import weight_files
 from sfumato.data.tasks.base import Item, Task
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import CheckpointError, ConfigError, unknown
 from sfumato.evaluation.corpora import Corpus
 from sfumato.evaluation.records import Record, Records
 from sfumato.evaluation.suite import Suite
 from sfumato.evaluation.systems import Answer, FailedError, System, open_system
 from sfumato.evaluation.tables import Cell, cells_of, write_tables
 from sfumato.evaluation.tasks import asked_items
-from sfumato.storage import write_json
+from sfumato.storage import sha256_of, write_json
 
 _FREE = ("n", "key_env", "timeout_s", "max_retries")
 _MAX_FAILURES = 5
@@ -32,6 +34,15 @@ class Estimate(NamedTuple):
     """Time to answer, without loading."""
     tokens: int
     """Tokens of prompts and answers."""
+
+
+def _hash_of_weights(model: str) -> str | None:
+    """The hash of a model's weights; None if there is no such model here."""
+    try:
+        path = find_model(model)
+        return sha256_of([path] if path.is_file() else weight_files(path))
+    except CheckpointError:
+        return None
 
 
 class Report:
@@ -65,6 +76,9 @@ class Report:
                 name: {key: value for key, value in config.items() if value and key not in _FREE}
                 for name, config in suite[kind].items()
             }
+        for name, config in self.suite.systems.items():
+            if not config.url:
+                meaning["systems"][name]["weights"] = _hash_of_weights(config.model)
         return Records(self.directory, meaning, self._asks)
 
     def _asks(self, record: Record) -> bool:

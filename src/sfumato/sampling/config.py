@@ -211,7 +211,12 @@ def usable_samplers(process: Process) -> list[str]:
 
 def setting_names() -> set[str]:
     """Setting names allowed in a flat table."""
-    return {"name", *_COMMON} | {field.name for kind in samplers().values() for field in dataclasses.fields(kind)}
+    return {"name", *_COMMON} | sampler_setting_names()
+
+
+def sampler_setting_names() -> set[str]:
+    """Names of the settings that only some samplers have."""
+    return {field.name for kind in samplers().values() for field in dataclasses.fields(kind)}
 
 
 def check_settings(

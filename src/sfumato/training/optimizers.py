@@ -41,8 +41,13 @@ class Muon(torch.optim.Muon):
 
 
 def inner_matrices(model: Decoder) -> dict[str, nn.Parameter]:
-    """The trained matrices inside the blocks, by name, which Muon updates if it has a learning rate."""
-    return {name: one for name, one in trained(model).items() if ".layers." in name and one.dim() == 2}
+    """The trained matrices inside the blocks, by name, which Muon updates if it has a learning rate. Not the factors of
+    low-rank corrections."""
+    return {
+        name: one
+        for name, one in trained(model).items()
+        if ".layers." in name and one.dim() == 2 and ".lora_" not in name
+    }
 
 
 def make_optimizers(

@@ -112,6 +112,8 @@ class EvaluationConfig:
         check_range(self, "steps bound_batches", 0)
         if self.judge and not self.prompts:
             raise ConfigError(f"judge is {self.judge} with no prompts; allowed: with a file of prompts")
+        if self.files and not self.bound_batches:
+            raise ConfigError(f"files is {self.files} and bound_batches is 0; allowed: 1 or more")
 
     @property
     def wanted(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import logging
 import random
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 from sfumato.checkpoints.load import Checkpoint, build, load_checkpoint, save_checkpoint
 from sfumato.checkpoints.registry import find_model, open_checkpoint
 from sfumato.checkpoints.tensors import resolve_base
+from sfumato.config import read_json
 from sfumato.data.kinds import FIELD, with_kinds
 from sfumato.data.packing import Source
 from sfumato.data.sources import make_source, read_records
@@ -24,8 +26,10 @@ from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.lora import add_lora
 from sfumato.models.model import Model
+from sfumato.sampling.config import sampler_setting_names
 from sfumato.sampling.logits import LearnedStop
 from sfumato.spec import DEFAULT, GenerationSpec
+from sfumato.storage import sha256_of, write_json
 from sfumato.text.tokenizer import Tokenizer
 from sfumato.text.training import train_tokenizer
 from sfumato.training.code import CodeBatches
@@ -34,6 +38,8 @@ from sfumato.training.plan import count_parameters, plan
 from sfumato.training.recipe import AdaptConfig, DataConfig, Recipe, check_recipe, write_recipe
 from sfumato.training.state import Record
 from sfumato.training.trainer import Trainer
+
+_LOG = logging.getLogger(__name__)
 
 
 class Run:
@@ -77,6 +83,8 @@ class Run:
         kinds = [] if unknown_kinds else kinds_of(recipe.data.tasks)
         if unknown_kinds:
             before.pop("tasks", None)
+        if recipe.generation.get("name", before.get("name")) != before.get("name"):
+            before = {name: value for name, value in before.items() if name not in sampler_setting_names()}
         self.generation = with_kinds(before | recipe.generation, kinds)
         in_spec, in_model = self.spec.self_conditioning, self.shape.self_conditioning
         if in_spec != in_model:
@@ -136,9 +144,19 @@ class Run:
         return self.directory / "recipe.json"
 
     def start(self) -> None:
-        """Save the recipe in the directory, for `resume` and for people."""
-        if self.world.leads:
-            write_recipe(self.recipe_path, self.recipe)
+        """Save the recipe in the directory, for `resume` and for people, with hashes of the data's files. If one is
+        another than before, a warning says so: a run may go on with more data, but is no longer what the recipe says.
+        """
+        if not self.world.leads:
+            return
+        write_recipe(self.recipe_path, self.recipe)
+        path = self.directory / "data.json"
+        hashes = {name: sha256_of([Path(name)]) for name in self.recipe.data.files if Path(name).is_file()}
+        before = read_json(path) if path.exists() else {}
+        for name in hashes.keys() & before.keys():
+            if hashes[name] != before[name]:
+                _LOG.warning("%s has changed since the run began, and is read as it is now", name)
+        write_json(path, before | hashes)
 
     def resume(self) -> None:
         """Restore the last saved state.

@@ -430,6 +430,7 @@ class Trainer(Loop):
             step=index,
             end_id=self._end_id,
             spec=self._spec,
+            max_tokens=self.model.config.max_position_embeddings,
         )
         batch = prepare(
             packed,

@@ -19,6 +19,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -260,7 +262,7 @@ def registered_sampler(name: str) -> type[Sampler]:
 
 
 def find_sampler(name: str) -> type[Sampler]:
-    """Find a sampler by its name, or by "package.module:Class", which is imported.
+    """Find a sampler by its name, or by "package.module:Class", which is imported, also from the working directory.
 
     Raises:
         RequestError: if there is none, or the class is not a sampler.
@@ -268,6 +270,9 @@ def find_sampler(name: str) -> type[Sampler]:
     module, colon, attribute = name.partition(":")
     if not colon or name in _REGISTRY:
         return registered_sampler(name)
+    if (here := os.getcwd()) not in sys.path:
+        # A program that is installed does not look there by itself. Last, so that nothing is hidden.
+        sys.path.append(here)
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
