@@ -117,7 +117,7 @@ def test_existing_files_are_not_overwritten(sfumato, checkpoint, tmp_path):
     before = json.loads((checkpoint / "config.json").read_text())
     done = sfumato("convert", checkpoint, checkpoint)
     assert done.exit_code == 1
-    assert "already holds a checkpoint" in done.stderr
+    assert "already exists; allowed: a new or empty directory" in done.stderr
     assert json.loads((checkpoint / "config.json").read_text()) == before
 
 

@@ -279,6 +279,9 @@ def test_edited_text_has_a_limit(served: Served):
     refused = served.ask(f"{path}/edits", base_rev=1, replace=[long])
     assert refused.status_code == 400
     assert "allowed: 200,000" in refused.json()["error"]["message"]
+    backwards = [{"start": 3, "end": 1, "text": ""}]
+    refused = served.ask(f"{path}/edits", base_rev=1, replace=backwards).json()["error"]["message"]
+    assert refused.startswith("replace has (3, 1); allowed: parts of the")
     parts = [{"start": 0, "end": 3, "text": ""}, {"start": 1, "end": 4, "text": ""}]
     refused = served.ask(f"{path}/edits", base_rev=1, replace=parts).json()["error"]["message"]
     assert (

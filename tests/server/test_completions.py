@@ -221,10 +221,15 @@ def test_an_unknown_field_is_compared_with_those_of_its_endpoint(
 
 
 def test_unknown_paths_and_methods_are_named(served: Served):
-    for method, path, status in (("POST", "/v1/embeddings", 404), ("GET", "/v1/chat/completions", 405)):
+    pages = "the pages at / and what /openapi.json lists"
+    for method, path, status, allowed in (
+        ("POST", "/v1/embeddings", 404, pages),
+        ("GET", "/v1/chat/completions", 405, "POST"),
+        ("PUT", "/v1/canvas/x", 405, "DELETE, GET"),
+    ):
         response = served.http.request(method, path)
         assert response.status_code == status
-        allowed = "POST" if status == 405 else "the pages at / and what /openapi.json lists"
+        assert response.headers.get("allow") == (None if status == 404 else allowed)
         assert response.json()["error"]["message"] == f"there is no {method} {path}; allowed: {allowed}"
 
 

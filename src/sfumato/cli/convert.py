@@ -141,5 +141,6 @@ def export(
 
 
 def _check_new(directory: Path) -> None:
-    if (directory / "config.json").exists():
-        raise CheckpointError(f"{directory} already holds a checkpoint; give another directory")
+    # Files that the new ones do not replace would become part of the model.
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise CheckpointError(f"{directory} already exists; allowed: a new or empty directory")

@@ -96,7 +96,7 @@ def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: 
         raise RequestError(
             f"{model} was not trained on prompts like {shown!r}; allowed, for example:\n{examples(kinds)}\n"
             "to ask anyway and get a poor answer: check_prompt=False, `sfumato run --any-prompt`, or over HTTP "
-            '"diffusion": {"check_prompt": false}'
+            '"check_prompt": false, which stands within "diffusion" except for a canvas'
         )
 
 

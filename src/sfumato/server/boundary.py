@@ -84,9 +84,11 @@ async def refuse(request: Request, error: Exception) -> Response:
         raise error.__cause__
     elif isinstance(error, HTTPException) and error.status_code in (404, 405):
         what = f"there is no {request.method} {request.scope['path'][:_MAX_SHOWN]}"
-        methods = (error.headers or {}).get("Allow")
-        what += f"; allowed: {methods}" if methods else "; allowed: the pages at / and what /openapi.json lists"
-        refusal = ApiError(error.status_code, what, headers=dict(error.headers or {}))
+        # Starlette names those of the first route only.
+        routes = [route for route in _flat(request.app.routes) if route.matches(request.scope)[0] is Match.PARTIAL]
+        methods = ", ".join(sorted({method for route in routes for method in getattr(route, "methods", ())}))
+        what += f"; allowed: {methods or 'the pages at / and what /openapi.json lists'}"
+        refusal = ApiError(error.status_code, what, headers={"Allow": methods} if methods else None)
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))
     else:

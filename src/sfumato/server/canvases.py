@@ -146,6 +146,8 @@ class Canvases:
     async def _works(self, name: str, body: CanvasRequest) -> list[Callable[[LiveCanvas], Awaitable[_Made]]]:
         """Work that produces the text of each canvas. Refused here, while the client still waits for an answer."""
         seeds = range(body.seed, body.seed + body.n)
+        if body.stream and body.background:
+            raise RequestError("stream is given; allowed: only without background, whose events are read by GET")
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
@@ -269,7 +271,11 @@ class Canvases:
             ApiError: 404 if there is no such canvas.
         """
         if after is not None:
-            await self.find(after, owner)
+            try:
+                await self.find(after, owner)
+            except ApiError as error:
+                error.param = "after"
+                raise
         rows = await asyncio.to_thread(self._history.newest, owner, limit + 1, after)
         return [self._restore(row) for row in rows[:limit]], len(rows) > limit
 
@@ -400,7 +406,7 @@ def _replaced(text: str, replacements: list[Replacement]) -> str:
         if not each.start <= each.end <= end:
             raise RequestError(
                 f"replace has ({each.start}, {each.end})"
-                + (f" and another part that starts at {end}" if each.end <= whole else "")
+                + (f" and another part that starts at {end}" if each.start <= each.end <= whole else "")
                 + f"; allowed: parts of the {whole} characters that do not overlap"
             )
         text = text[: each.start] + each.text + text[each.end :]
