@@ -55,7 +55,7 @@ SIBLINGS: list[dict[str, Any]] = [
     {"dependentRequired": {"a": ["id"]}},
     {"enum": [1, "x", "red", None, [], {}, 0]},
 ]
-FORMATS = ["date", "time", "date-time", "uuid", "ipv4", "ipv6", "hostname", "email"]
+FORMATS = ["date", "time", "date-time", "uuid", "ipv4", "ipv6", "hostname", "email", "uri", "duration"]
 
 Schema = dict[str, Any]
 

@@ -34,8 +34,7 @@ _SUPPORTED = (
 )
 # Also those refused for strings: no other format has a meaning for numbers.
 STRING_FORMATS = (
-    "duration idn-email idn-hostname uri uri-reference iri iri-reference uri-template json-pointer "
-    "relative-json-pointer regex"
+    "idn-email idn-hostname uri-reference iri iri-reference uri-template json-pointer relative-json-pointer regex"
 )
 # Non-integers are "fraction"; JSON Schema's "number" is both.
 KINDS = ("null", "boolean", "integer", "fraction", "string", "array", "object")
@@ -151,11 +150,11 @@ def nothing(pointer: str, reason: str) -> NothingError:
     return NothingError(f"nothing satisfies the schema at {pointer}: {reason}")
 
 
-def refusal(part: Part, keyword: str, how: str = "") -> RequestError:
+def refusal(part: Part, keyword: str, how: str = "", *, supported: str = _SUPPORTED) -> RequestError:
     value = json.dumps(part.schema[keyword], ensure_ascii=False)
     given = f"{keyword!r} ({value})" if len(value) <= 40 else f"{keyword!r}"
     what = f"the schema uses {given} at {part.pointer}{how and ' '}{how}"
-    return RequestError(f"{what}, which cannot be guaranteed; supported: {_SUPPORTED}")
+    return RequestError(f"{what}, which cannot be guaranteed; supported: {supported}")
 
 
 def refusal_of_any(parts: Iterable[Part], keyword: str, how: str) -> RequestError:

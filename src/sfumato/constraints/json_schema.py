@@ -370,7 +370,11 @@ class _Compiler:
         return rf"\{{{self.in_any_order(texts, always, self.others(parts, pointer)) or members(texts, always)}\}}"
 
     def others(self, parts: Sequence[Part], pointer: str) -> str | None:
-        """A regex for one additional property; None if none is guaranteed to be allowed."""
+        """A regex for one additional property; None if none is guaranteed to be allowed, or the schema names some and
+        says nothing of others: they are allowed, but not wanted."""
+        names_some = any(part.schema.get("properties") for part in parts)
+        if names_some and not any("additionalProperties" in part.schema for part in parts):
+            return None
         not_free = ("patternProperties", "propertyNames", "maxProperties")
         if self.order == "schema" or any(word in part.schema for part in parts for word in not_free):
             return None

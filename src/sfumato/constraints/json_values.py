@@ -14,6 +14,8 @@ from sfumato.constraints.patterns import CHARACTER, FORMATS, any_of, escape, reg
 from sfumato.constraints.ranges import MAX_DIGITS, Bounds, regex_of_integers, regex_of_numbers
 from sfumato.errors import RequestError
 
+_ANY_TEXT = ("binary", "byte", "password", "path")
+"""Formats of OpenAPI and Pydantic that say how a text is meant, and allow any."""
 DEPTH = 2
 """Nesting depth of arrays and objects where any value is allowed; one less in additional properties."""
 
@@ -55,14 +57,14 @@ def other_than(words: Iterable[tuple[str, ...]]) -> str:
 
 def regex_of_string(parts: Sequence[Part], pointer: str) -> str:
     minimum, maximum = count_range(parts, "minLength", "maxLength", pointer)
-    formats = {part.schema["format"]: part for part in parts if "format" in part.schema}
+    formats = {part.schema["format"]: part for part in parts if part.schema.get("format", "path") not in _ANY_TEXT}
     patterns = {part.schema["pattern"]: part for part in parts if "pattern" in part.schema}
     for (name, part), (other, _) in itertools.pairwise([*formats.items(), *patterns.items()]):
         keyword = "format" if name in formats else "pattern"
         raise refusal(part, keyword, f"together with {other!r}")
     for name, part in formats.items():
         if name not in FORMATS:
-            raise refusal(part, "format", f"other than {', '.join(FORMATS)}")
+            raise refusal(part, "format", supported=", ".join((*FORMATS, *_ANY_TEXT)))
         regex, shortest, longest = FORMATS[name]
         if longest < minimum or (maximum is not None and maximum < shortest):
             raise nothing(pointer, f"no {name!r} has {minimum} to {maximum} characters")

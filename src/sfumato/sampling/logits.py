@@ -64,6 +64,9 @@ class TopTokens(NamedTuple):
     probabilities: list[list[float]]
 
 
+_STEPS = 4096
+"""Steps per nat, or in a margin, in which positions of constrained rows are compared."""
+
 _Part = tuple[Statistics, Tensor, Tensor | None]
 """Statistics of some positions, the sums of their exponentials and, if needed, the exponentials for a soft
 embedding."""
@@ -304,7 +307,12 @@ class LogitsReader:
         if not readings:
             return everything
         columns = (torch.cat(column) for column in zip(*readings, strict=True))
-        return Statistics(*(self._place(*pair) for pair in zip(everything, columns, strict=True)))
+        placed = Statistics(*(self._place(*pair) for pair in zip(everything, columns, strict=True)))
+        for one in self.constrained:
+            # Several positions often hang on one choice. Equal but for rounding, they must not be ranked by it.
+            for values_RL in (placed.entropy_RL, placed.margin_RL):
+                values_RL[one.row].mul_(_STEPS).round_().div_(_STEPS)
+        return placed
 
     def _place(self, certain_RL: Tensor, read_N: Tensor) -> Tensor:
         read_RL = certain_RL.flatten().index_copy(0, self.index_N, read_N).view_as(certain_RL)
