@@ -163,7 +163,7 @@ def _outline(name: str | Path, source: Path | GGUFFile) -> TextModel:
     described = describe(source)
     if described.reads_lexemes:
         raise CheckpointError(
-            f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender"
+            f"{name} repairs Python and cannot generate text; allowed: `sfumato mend`, or sfumato.load('{name}').mend"
         )
     return TextModel(str(name), described, Tokenizer.of(source))
 

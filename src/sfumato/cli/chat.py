@@ -16,6 +16,7 @@ import typer
 from sfumato.cli.options import MODEL_HELP, Sampling, Stop, System, Weights, complete_model
 from sfumato.cli.output import take_stdin
 from sfumato.cli.run import print_text, print_usage
+from sfumato.config import check_number
 from sfumato.data.kinds import visible_turns
 from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
 from sfumato.interrupts import Interrupted, Signals
@@ -209,15 +210,14 @@ class Conversation:
         typer.echo(repr(self.model), err=True)
 
     def _steps(self, given: str) -> None:
-        from sfumato.sampling import SamplerConfig
+        from sfumato.sampling.config import MAX_STEPS
 
-        steps = _whole("steps", given) if given else None
-        if steps is not None:
-            SamplerConfig(steps=steps)
-        self.options["steps"] = steps
+        self.options["steps"] = _whole("steps", given, 1, MAX_STEPS) if given else None
 
     def _seed(self, given: str) -> None:
-        self.options["seed"] = _whole("seed", given)
+        from sfumato.engine.request import RANGES
+
+        self.options["seed"] = _whole("seed", given, *RANGES["seed"])
 
     def _system(self, text: str) -> None:
         self.options["system"] = text or None
@@ -251,10 +251,10 @@ class Conversation:
         typer.echo(f"saved {file}", err=True)
 
 
-def _whole(name: str, given: str) -> int:
-    if not given.isdecimal():
-        raise RequestError(f"{name} is {given!r}; allowed: a whole number, 0 or more")
-    return int(given)
+def _whole(name: str, given: str, low: int, high: int | None) -> int:
+    value = int(given) if given.isdecimal() else given
+    check_number(name, value, low, high, whole=True)
+    return int(value)
 
 
 def _read_turn(draft: str | None, interactive: bool) -> str | None:

@@ -19,7 +19,7 @@ from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
 MAX_TOP_LOGPROBS = 256
 MAX_POSITIONS = 2**20
 MAX_VARIATIONS = 256
-_RANGES = {
+RANGES: dict[str, tuple[int, int | None]] = {
     "max_tokens": (1, MAX_POSITIONS),
     "canvas_length": (1, MAX_POSITIONS),
     # Variation i uses seed + i, and draws take seeds up to 2^63 - 1.
@@ -126,7 +126,7 @@ class Request:
     def __post_init__(self) -> None:
         if not self.prompt:
             raise RequestError("the prompt is empty; give at least one token")
-        for name, (low, high) in _RANGES.items():
+        for name, (low, high) in RANGES.items():
             check_number(name, getattr(self, name), low, high, whole=True)
         if self.deadline_ms is not None:
             check_number("deadline_ms", self.deadline_ms, 1, whole=True)
