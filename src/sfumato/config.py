@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import json
 import math
+import os
 import re
 import sys
 import tomllib
@@ -136,6 +138,26 @@ def _merge(table: dict[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
         nested = isinstance(value, dict) and isinstance(table.get(key), dict)
         table[key] = _merge(table[key], value) if nested else value
     return table
+
+
+def import_class(name: str, base: type[Config], error: type[SfumatoError]) -> type[Config]:
+    """The subclass of `base` that "package.module:Class" names; the module may also be in the working directory.
+
+    Raises:
+        error: if it cannot be imported, or is no such class.
+    """
+    module, _, attribute = name.partition(":")
+    what = base.__name__.lower()
+    if (here := os.getcwd()) not in sys.path:
+        # A program that is installed does not look there by itself. Last, so that nothing is hidden.
+        sys.path.append(here)
+    try:
+        found: Any = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, TypeError, ValueError) as problem:
+        raise error(f"{what} {name!r} cannot be imported: {problem}") from None
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise error(f"{what} {name!r} is not a subclass of {base.__name__}")
+    return found
 
 
 def from_table(cls: type[Config], table: dict[str, Any], where: str = "") -> Config:

@@ -69,7 +69,7 @@ def test_custom_sampler_runs_everywhere(sfumato: Callable[..., Any], checkpoint:
     [
         ("outside:Missing", "sampler 'outside:Missing' cannot be imported"),
         ("nowhere_at_all:X", "sampler 'nowhere_at_all:X' cannot be imported"),
-        ("outside:not_a_sampler", "sampler 'outside:not_a_sampler' is not a subclass of sfumato.Sampler"),
+        ("outside:not_a_sampler", "sampler 'outside:not_a_sampler' is not a subclass of Sampler"),
         ("entropi", "unknown sampler 'entropi'; did you mean 'entropy'"),
     ],
 )
@@ -84,6 +84,40 @@ def test_invalid_samplers_are_refused(
 def test_custom_sampler_checks_its_settings(sfumato: Callable[..., Any], checkpoint: Path, module: str) -> None:
     done = sfumato("run", PROMPT, "--model", checkpoint, "--sampler", module, "--set", "stride=0")
     assert "stride is 0; allowed: 1 or more" in done.stderr
+
+
+TASK = """
+from sfumato.data.tasks import Item, Task
+
+
+class Doubled(Task):
+    name = "doubled"
+
+    def generate(self, seed):
+        return Item(prompt=f"double: {seed % 1000}", response=str(seed % 1000 * 2))
+
+    def check(self, item, response):
+        return response.strip().isdecimal()
+
+
+not_a_task = 3
+"""
+
+
+def test_a_task_beside_the_caller_is_scored(
+    sfumato: Callable[..., Any], checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_tasks.py").write_text(TASK)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(tmp_path))])
+    done = sfumato("eval", checkpoint, "--task", "own_tasks:Doubled", "--n", 3, "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["task"] == "own_tasks:Doubled"
+    for name, message in (
+        ("own_tasks:Missing", "task 'own_tasks:Missing' cannot be imported"),
+        ("own_tasks:not_a_task", "task 'own_tasks:not_a_task' is not a subclass of Task"),
+    ):
+        assert message in " ".join(sfumato("eval", checkpoint, "--task", name).stderr.split())
 
 
 def test_a_sampler_beside_the_caller_is_found(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sfumato.config import import_class
 from sfumato.data.kinds import PromptKind
 from sfumato.data.tasks.arithmetic import Arithmetic, Plain, Sums
 from sfumato.data.tasks.base import TEST_SHARE, Item, Split, Task, draw, items, problem_key, split_of, stream
@@ -68,13 +69,16 @@ def find_task(name: str) -> Task:
     """Find a task by name.
 
     Args:
-        name: a key of `TASKS`, or "gym:" and the name of a reasoning-gym generator.
+        name: a key of `TASKS`, "gym:" and the name of a reasoning-gym generator, or "package.module:Class", a subclass
+            of `Task` that is imported.
 
     Raises:
         ConfigError: if there is no such task, or reasoning-gym is needed but not installed.
     """
     if name.startswith(PREFIX):
         return Gym(name.removeprefix(PREFIX))
-    if name not in TASKS:
-        raise ConfigError(unknown("task", name, [*TASKS, f"{PREFIX}<name>"]))
-    return TASKS[name]
+    if name in TASKS:
+        return TASKS[name]
+    if ":" in name:
+        return import_class(name, Task, ConfigError)()  # type: ignore[type-abstract]
+    raise ConfigError(unknown("task", name, [*TASKS, f"{PREFIX}<name>", "package.module:Class"]))

@@ -17,10 +17,7 @@ probability close to one half.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import math
-import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +28,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.config import check_number
+from sfumato.config import check_number, import_class
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
 from sfumato.sampling.logits import Statistics
@@ -267,19 +264,9 @@ def find_sampler(name: str) -> type[Sampler]:
     Raises:
         RequestError: if there is none, or the class is not a sampler.
     """
-    module, colon, attribute = name.partition(":")
-    if not colon or name in _REGISTRY:
-        return registered_sampler(name)
-    if (here := os.getcwd()) not in sys.path:
-        # A program that is installed does not look there by itself. Last, so that nothing is hidden.
-        sys.path.append(here)
-    try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise RequestError(f"sampler {name!r} cannot be imported: {error}") from None
-    if not (isinstance(found, type) and issubclass(found, Sampler)):
-        raise RequestError(f"sampler {name!r} is not a subclass of sfumato.Sampler")
-    return found
+    if ":" in name and name not in _REGISTRY:
+        return import_class(name, Sampler, RequestError)  # type: ignore[type-abstract]
+    return registered_sampler(name)
 
 
 @register
