@@ -153,8 +153,9 @@ def import_class(name: str, base: type[Config], error: type[SfumatoError]) -> ty
         sys.path.append(here)
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, TypeError, ValueError) as problem:
-        raise error(f"{what} {name!r} cannot be imported: {problem}") from None
+    except Exception as problem:
+        # Whatever a module raises; `sfumato -v` shows where.
+        raise error(f"{what} {name!r} cannot be imported: {type(problem).__name__}: {problem}") from problem
     if not (isinstance(found, type) and issubclass(found, base)):
         raise error(f"{what} {name!r} is not a subclass of {base.__name__}")
     return found

@@ -108,6 +108,7 @@ def test_a_task_beside_the_caller_is_scored(
     sfumato: Callable[..., Any], checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "own_tasks.py").write_text(TASK)
+    (tmp_path / "broken.py").write_text("def f(:\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path not in ("", str(tmp_path))])
     done = sfumato("eval", checkpoint, "--task", "own_tasks:Doubled", "--n", 3, "--json")
@@ -115,6 +116,7 @@ def test_a_task_beside_the_caller_is_scored(
     assert json.loads(done.stdout)["task"] == "own_tasks:Doubled"
     for name, message in (
         ("own_tasks:Missing", "task 'own_tasks:Missing' cannot be imported"),
+        ("broken:Task", "task 'broken:Task' cannot be imported: SyntaxError: "),
         ("own_tasks:not_a_task", "task 'own_tasks:not_a_task' is not a subclass of Task"),
     ):
         assert message in " ".join(sfumato("eval", checkpoint, "--task", name).stderr.split())
