@@ -108,6 +108,15 @@ def test_invalid_requests_are_refused(sfumato, checkpoint, options, message):
     assert message in done.stderr
 
 
+def test_a_model_without_tasks_needs_some(sfumato, checkpoint, tmp_path):
+    model = shutil.copytree(checkpoint, tmp_path / "plain")
+    path = model / "generation_config.json"
+    path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "tasks"}))
+    done = sfumato("eval", model, *FAST)
+    assert done.exit_code == 2
+    assert "plain does not say what tasks it was made for; give --task, or --samples" in " ".join(done.stderr.split())
+
+
 def test_missing_models(sfumato, checkpoint, tmp_path):
     assert sfumato("eval", tmp_path / "none").exit_code == 1
     assert sfumato("eval", checkpoint, "--twin", tmp_path / "none").exit_code == 1

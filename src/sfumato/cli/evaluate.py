@@ -71,7 +71,7 @@ def evaluate(
 ) -> None:
     """Score a model on tasks that check their answers."""
     caps = _caps(steps)
-    from sfumato.data.tasks import TASKS, find_task
+    from sfumato.data.tasks import find_task
     from sfumato.evaluation.tasks import evaluate_task
 
     for task in tasks or ():
@@ -87,11 +87,13 @@ def evaluate(
     if gaps and stop is not None:
         raise RequestError("stop does not apply to gaps; leave it out")
     text_model = weights.load(model)
-    asked = tasks or text_model.tasks or list(TASKS)
+    asked = list(tasks or text_model.tasks)
     if samples is not None:
         options["max_tokens"] = max_tokens
         _evaluate_samples(text_model, samples, judge, caps, as_json, n, options)
         return
+    if not asked:
+        raise RequestError(f"{text_model.name} does not say what tasks it was made for; give --task, or --samples")
     if gaps:
         from sfumato.evaluation.tasks import evaluate_gaps
 
