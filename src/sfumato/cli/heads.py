@@ -30,7 +30,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     from sfumato.checkpoints.registry import find_model
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
-    from sfumato.evaluation.gathering import gather, prompts
+    from sfumato.evaluation.gathering import PIECE, gather, prompts
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.logits import LearnedStop
     from sfumato.training.heads import (
@@ -47,6 +47,8 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     loaded = load_recipe(HeadsRecipe, recipe, overrides or ())
     for task in loaded.tasks:
         find_task(task)
+    if loaded.n <= PIECE:
+        raise ConfigError(f"n is {loaded.n}; allowed: more than {PIECE}, because whole files of {PIECE} are held out")
     directory = directory or Path("runs") / recipe.stem
     path = directory / "recipe.json"
     if resume and not path.exists():
