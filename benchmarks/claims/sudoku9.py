@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RUNS = {"canvas": Path("runs/evidence-sudoku9"), "twin": Path("runs/evidence-sudoku9-twin")}
 SAMPLERS = ("confidence", "margin", "certainty", "random")
-STEPS = (1, 4, 16, 48)
+STEPS = (1, 4, 16, 48, 96)
 SIZE = (9.0, 3.4)
 _COLORS = {"canvas": "#d95f0e", "twin": "#3182bd"}
 
