@@ -37,7 +37,10 @@ SMOL = "smollm2-135m-instruct"
 SERVER = "http://127.0.0.1:8000"
 
 # Options appended to commands with these beginnings; the last value given counts.
-SMALL_STEP = "--set train.steps=2 --set packing.rows=1 --set evaluation.n=1 --set evaluation.bound_batches=0"
+SMALL_STEP = (
+    "--set train.steps=2 --set train.compile=false --set train.precision=float32 --set packing.rows=1 "
+    "--set evaluation.n=1 --set evaluation.bound_batches=0 --set evaluation.files={}"
+)
 SHORT_ROWS = f"{SMALL_STEP} --set packing.row_length=160"
 REDUCED = {
     "python -m benchmarks latency": "--repeats 1 --tokens 32",
@@ -128,6 +131,8 @@ def directory(tmp_path: Path) -> Path:
     for page, file in (("own-task", "dates.toml"), ("guides/report", "suite.toml")):
         [content] = [text for name, language, text in BLOCKS if language == "toml" and page in name]
         (tmp_path / file).write_text(content)
+    [task] = [text for _, language, text in BLOCKS if language == "python" and "class Reversing" in text]
+    (tmp_path / "reversing.py").write_text(task.split("'''")[1])
     return tmp_path
 
 

@@ -163,7 +163,7 @@ def _outline(name: str | Path, source: Path | GGUFFile) -> TextModel:
     described = describe(source)
     if described.reads_lexemes:
         raise CheckpointError(
-            f"{name} repairs Python and cannot generate text; allowed: `sfumato mend`, or sfumato.load('{name}').mend"
+            f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender({str(name)!r})"
         )
     return TextModel(str(name), described, Tokenizer.of(source))
 
