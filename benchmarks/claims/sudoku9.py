@@ -80,6 +80,7 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
     asked.axhline(twin["right"], color=_COLORS["twin"], linestyle="--", label="twin")
     learned.set(xlabel="thousand puzzles read", ylabel="puzzles solved, held out", ylim=(0, 1.02))
     asked.set_xscale("log", base=2)
+    asked.set_xticks(STEPS, [str(steps) for steps in STEPS])
     asked.set(xlabel="most steps of a canvas")
     for axes in (learned, asked):
         axes.legend(fontsize=8, frameon=False)
