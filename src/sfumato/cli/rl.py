@@ -60,8 +60,8 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     if resume:
         check_recipe(left, loaded)
         trainer.resume()
-    write_recipe(left, loaded)
     with claimed(directory), watch:
+        write_recipe(left, loaded)
         watch.start(trainer)
         trainer.run()
     checkpoint = directory / "checkpoint"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.metadata
 import json
 from collections import Counter
@@ -68,6 +69,10 @@ class Report:
 
     def records(self) -> Records:
         """All known results."""
+        return Records(self.directory, self._meaning, self._asks)
+
+    @functools.cached_property
+    def _meaning(self) -> dict[str, Any]:
         # Scores belong to a program version; a system's retries and timeouts do not affect them.
         suite = dataclasses.asdict(self.suite)
         meaning: dict[str, Any] = {"version": importlib.metadata.version("sfumato"), "seed": self.suite.seed}
@@ -79,7 +84,7 @@ class Report:
         for name, config in self.suite.systems.items():
             if not config.url:
                 meaning["systems"][name]["weights"] = _hash_of_weights(config.model)
-        return Records(self.directory, meaning, self._asks)
+        return meaning
 
     def _asks(self, record: Record) -> bool:
         """Whether a record's prompt is still what its task asks: a corpus may have been written anew."""

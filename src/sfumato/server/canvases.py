@@ -237,7 +237,7 @@ class Canvases:
 
         await run_to_end(write())
 
-    async def find(self, canvas_id: str, owner: str) -> LiveCanvas:
+    async def find(self, canvas_id: str, owner: str, *, param: str = "canvas_id") -> LiveCanvas:
         """Find a canvas in memory or in the database.
 
         Raises:
@@ -247,7 +247,7 @@ class Canvases:
         if canvas is None and (row := await asyncio.to_thread(self._history.find, canvas_id)) is not None:
             canvas = self._restore(row)
         if canvas is None or canvas.owner != owner:
-            raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param="canvas_id")
+            raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param=param)
         return canvas
 
     def _restore(self, row: _Json) -> LiveCanvas:
@@ -271,11 +271,7 @@ class Canvases:
             ApiError: 404 if there is no such canvas.
         """
         if after is not None:
-            try:
-                await self.find(after, owner)
-            except ApiError as error:
-                error.param = "after"
-                raise
+            await self.find(after, owner, param="after")
         rows = await asyncio.to_thread(self._history.newest, owner, limit + 1, after)
         return [self._restore(row) for row in rows[:limit]], len(rows) > limit
 

@@ -28,6 +28,7 @@ from sfumato.models.lora import add_lora
 from sfumato.models.model import Model
 from sfumato.sampling.config import sampler_setting_names
 from sfumato.sampling.logits import LearnedStop
+from sfumato.sampling.samplers.base import Entropy
 from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.storage import sha256_of, write_json
 from sfumato.text.tokenizer import Tokenizer
@@ -83,7 +84,8 @@ class Run:
         kinds = [] if unknown_kinds else kinds_of(recipe.data.tasks)
         if unknown_kinds:
             before.pop("tasks", None)
-        if recipe.generation.get("name", before.get("name")) != before.get("name"):
+        sampler = before.get("name", Entropy.name)
+        if recipe.generation.get("name", sampler) != sampler:
             before = {name: value for name, value in before.items() if name not in sampler_setting_names()}
         self.generation = with_kinds(before | recipe.generation, kinds)
         in_spec, in_model = self.spec.self_conditioning, self.shape.self_conditioning
