@@ -75,15 +75,15 @@ def edits_of_mistakes(text: Written, start: int, end: int) -> Iterator[tuple[flo
 
 
 def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
-    """What other languages and Python 2 write, and lines that should begin a block."""
+    """What other languages and Python 2 write."""
     lexemes = text.lexemes
-    head, level, depth = "", "", 0
+    head, depth = "", 0
     for index in range(start, end):
         three = tuple(each.text for each in lexemes[index : min(index + 3, end)])
         two, written, following = three[:2], three[0], "".join(three[1:2])
         begins, ends = index == 0 or is_level(lexemes[index - 1].text), text.ends_line(index + 1)
         if begins:
-            head, level, depth = written, lexemes[index - 1].text if index else LEVELS[0], 0
+            head, depth = written, 0
         depth += (written in OPENING) - (written in CLOSING)
         new: tuple[int, tuple[str, ...]] | None = None
         if words := _WORDS.get(three, _WORDS.get(two)):
@@ -116,8 +116,6 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             new = 1, (written.lstrip("0"),)
         if new is not None:
             yield 0.0, Patch(index, index + new[0], new[1])
-        if ends and head in _BLOCKS and not depth and written != ":" and is_level(following) and following > level:
-            yield 0.0, Patch(index + 1, index + 1, (":",))
 
 
 def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
@@ -164,15 +162,16 @@ def _fillers(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
             yield CLOSED, Patch(at, at, (head, "finally", ":", "pass"))
 
 
-def closings(text: Written, start: int, end: int) -> Iterator[Patch]:
-    """Patches of a range that close, at the end of a line, the string, the brackets and the head of a block that are
-    open there."""
+def closings(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """Patches of a range, with their price, that close at the end of a line the string, the brackets and the head of a
+    block that are open there. A head before a deeper line lacks its colon for certain."""
     missing: list[str] = []
-    begins_block = False
+    begins_block, level = False, LEVELS[0]
     for index in range(start, end):
         lexeme = text.lexemes[index].text
         if is_level(lexeme):
             missing.clear()
+            level = lexeme
             begins_block = index + 1 < len(text.lexemes) and text.lexemes[index + 1].text in _BLOCKS
         elif lexeme in CLOSED_BY:
             missing.insert(0, CLOSED_BY[lexeme])
@@ -182,13 +181,15 @@ def closings(text: Written, start: int, end: int) -> Iterator[Patch]:
             continue
         at = index - start
         if string := OPEN_STRING.fullmatch(lexeme):
-            yield from (Patch(at, at + 1, texts) for texts in _close_string(lexeme, string[1], missing))
+            yield from ((CLOSED, Patch(at, at + 1, texts)) for texts in _close_string(lexeme, string[1], missing))
             continue
         at += lexeme != ":"
         if missing:
-            yield Patch(at, at, tuple(missing))
+            yield CLOSED, Patch(at, at, tuple(missing))
         if begins_block and lexeme != ":":
-            yield Patch(at, at, (*missing, ":"))
+            following = text.lexemes[index + 1].text if index + 1 < len(text.lexemes) else ""
+            is_certain = not missing and is_level(following) and following > level
+            yield 0.0 if is_certain else CLOSED, Patch(at, at, (*missing, ":"))
 
 
 def _close_string(lexeme: str, quote: str, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:

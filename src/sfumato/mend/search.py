@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from sfumato.mend.mistakes import CLOSED, Written, closings, edits_of_mistakes
+from sfumato.mend.mistakes import Written, closings, edits_of_mistakes
 from sfumato.mend.parsing import Meaning, can_stand, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
 from sfumato.text.lexemes import (
@@ -237,8 +237,8 @@ class Search:
             if kept == self.config.children:
                 break
         if not node.parses:
-            for patch in closings(text, start, min(end, limit + 1)):
-                self._push(queue, node, node.cost + CLOSED, patch)
+            for price, patch in closings(text, start, min(end, limit + 1)):
+                self._push(queue, node, node.cost + price, patch)
             for price, patch in edits_of_mistakes(text, start, end):
                 self._push(queue, node, node.cost, patch, price)
 
