@@ -196,6 +196,11 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ("function f(a):\n    return [a]\n", "def f(a):\n    return [a]\n"),
         ("try:\n    a()\ncatch B as b:\n    c([b])\n", "try:\n    a()\nexcept B as b:\n    c([b])\n"),
         ("import a from b\nc = (a)\n", "from b import a\nc = (a)\n"),
+        ("a = b == [c] ? (1) : 2\n", "a = (1) if b == [c] else 2\n"),
+        ("f(a, b ? [1] : 2)\n", "f(a, [1] if b else 2)\n"),
+        ("for (int a = 0; a < len(b); a++) {\n    c(a)\n}\n", "for a in range(0, len(b)):\n    c(a)\n"),
+        ("def f(a, b=1, c, d):\n    return [a]\n", "def f(a, b=1, c=None, d=None):\n    return [a]\n"),
+        ("if a and:\n    b = (1)\n", "if a:\n    b = (1)\n"),
         (
             "def f(a):\n    match a\n        case [1]:\n            pass\n",
             "def f(a):\n    match a:\n        case [1]:\n            pass\n",

@@ -33,6 +33,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     from sfumato.evaluation.gathering import PIECE, gather, prompts
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.logits import LearnedStop
+    from sfumato.storage import claimed
     from sfumato.training.heads import (
         HeadsRecipe,
         fit_length,
@@ -62,11 +63,12 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
             f"length_buckets is {list(loaded.length_buckets)} and {model.bundle.layout.setting} "
             f"of {loaded.model}; allowed: none, because a length head needs a causal prefix"
         )
-    write_recipe(path, loaded)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
-    for done in gather(model, asked, directory, **settings):
-        typer.echo(f"{directory.name}: {done}/{len(asked)} answers", err=True)
+    with claimed(directory):
+        write_recipe(path, loaded)
+        for done in gather(model, asked, directory, **settings):
+            typer.echo(f"{directory.name}: {done}/{len(asked)} answers", err=True)
     learned, held_out = split(sorted(directory.glob("features-*.safetensors")), loaded.held_out)
     scores: dict[str, float] = {}
     generation = dict(model.generation)

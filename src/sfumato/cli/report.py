@@ -45,12 +45,14 @@ def report(
     from sfumato.evaluation.report import Report
     from sfumato.evaluation.suite import read_suite
     from sfumato.evaluation.tables import headings_of
+    from sfumato.storage import claimed
 
     read = read_suite(suite, settings or ())
     run = Report(read, directory or Path("reports") / suite.stem)
-    if not tables:
-        _ask(run, only)
-    run.write_tables()
+    with claimed(run.directory):
+        if not tables:
+            _ask(run, only)
+        run.write_tables()
     rows = [cell.row() for cell in run.cells()]
     if rows:
         print_table([{name: row.get(name) for name in headings_of(rows)} for row in rows], left="task")

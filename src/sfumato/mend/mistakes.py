@@ -18,10 +18,19 @@ EMPTY = 4.0
 _WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)},
     **{("&", "&", "!"): ("and", "not"), ("|", "|", "!"): ("or", "not")},
+    **{("and", ":"): (":",), ("or", ":"): (":",)},
 }
 _BEFORE_NAMES = {"const": (), "let": (), "var": (), "new": (), "function": ("def",), "catch": ("except",)}
 _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1"), ("do",): (":",), ("then",): (":",), ("then", ":"): (":",)}
 """What other languages write, and Python's words for it: anywhere, before names, and at ends of lines."""
+_COUNTED = r"for\s*\((?:\w+ )?\s*(\w+)\s*=\s*(.+?);\s*\1\s*<\s*([^=].*?);\s*(?:\1\+\+|\+\+\1)\s*\)\s*[:{]?"
+_TERNARY = r"([^?]+?)\s*\?\s*([^?:]+?)\s*:\s*([^?:]+)"
+_LINES = (
+    (re.compile(_COUNTED), r"for \1 in range(\2, \3):"),
+    (re.compile(rf"(.*?(?:=|return\b)\s*|){_TERNARY}"), r"\1\3 if \2 else \4"),
+    (re.compile(rf"(.*[(\[{{,]\s*){_TERNARY}"), r"\1\3 if \2 else \4"),
+)
+"""Lines of other languages, and Python's."""
 _BLOCKS = frozenset(
     ["async", "case", "class", "def", "elif", "else", "except", "finally", "for", "if", "match", "try", "while", "with"]
 )
@@ -77,13 +86,15 @@ def edits_of_mistakes(text: Written, start: int, end: int) -> Iterator[tuple[flo
 def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
     """What other languages and Python 2 write."""
     lexemes = text.lexemes
-    head, depth = "", 0
+    head, depth, has_default = "", 0, False
     for index in range(start, end):
         three = tuple(each.text for each in lexemes[index : min(index + 3, end)])
         two, written, following = three[:2], three[0], "".join(three[1:2])
         begins, ends = index == 0 or is_level(lexemes[index - 1].text), text.ends_line(index + 1)
         if begins:
-            head, depth = written, 0
+            head, depth, has_default = written, 0, False
+        if begins and not is_level(written):
+            yield from _foreign_lines(text, index)
         depth += (written in OPENING) - (written in CLOSING)
         new: tuple[int, tuple[str, ...]] | None = None
         if words := _WORDS.get(three, _WORDS.get(two)):
@@ -98,6 +109,12 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             new = 2, ("not", following)
         elif written == "=" and head in _CONDITIONS and not depth:
             new = 1, ("==",)
+        elif written == "=" and head in ("async", "def") and depth == 1:
+            has_default = True
+        elif (
+            has_default and depth == 1 and written == "," and three[2:] in ((",",), (")",)) and following.isidentifier()
+        ):
+            new = 2, (",", following, "=", "None")
         elif begins and following == "=" and written.isidentifier() and kind_of(written) == "fixed":
             new = 1, (f"{written}_",)
         elif begins and written == "}" and ends:
@@ -116,6 +133,15 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             new = 1, (written.lstrip("0"),)
         if new is not None:
             yield 0.0, Patch(index, index + new[0], new[1])
+
+
+def _foreign_lines(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
+    """Python's form of a line that another language would read."""
+    end = text.line_end(start)
+    line = text.between(start, end)
+    for pattern, new in _LINES:
+        if found := pattern.fullmatch(line):
+            yield 0.0, Patch(start, end, (found.expand(new),))
 
 
 def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
