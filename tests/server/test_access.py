@@ -20,6 +20,7 @@ from sfumato.engine.engine import EngineConfig
 from sfumato.errors import ConfigError
 from sfumato.server.access import Access, Key, add_key
 from sfumato.server.boundary import Limits
+from sfumato.server.failures import ApiError
 
 
 def key(name: str, **limits: int) -> Key:
@@ -146,18 +147,25 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
     made = add_key(file, "anna", {"requests_per_minute": 3, "positions_per_day": None})
     other = add_key(file, "ben", {})
     assert made not in file.read_text()
-    access = Access.read(file)
+    access = Access(path=file)
     found = access.find(f"Bearer {made}")
     assert (found.name, found.requests_per_minute) == ("anna", 3)
     assert access.find(None, other).name == "ben"  # type: ignore[union-attr]
     for name, limits, said in (("anna", {}, "anna"), ("café", {}, "café"), ("cleo", {"positions_per_day": 0}, "is 0")):
         with pytest.raises(ConfigError, match=said):
             add_key(file, name, limits)
-    assert [key.name for key in Access.read(file).keys] == ["anna", "ben"]
+    assert [key.name for key in Access(path=file).keys] == ["anna", "ben"]
+    added = add_key(file, "cleo", {})
+    assert access.find(f"Bearer {added}").name == "cleo"  # type: ignore[union-attr]
+    file.write_text("[anna]\nsha256 = 3\n")
+    assert access.find(f"Bearer {made}").name == "anna", "as long as the file cannot be read"  # type: ignore[union-attr]
+    file.write_text("")
+    with pytest.raises(ApiError, match="unknown API key"):
+        access.find(f"Bearer {made}")
     for digest in ("3", f'"{"é" * 64}"', f'"{"A" * 64}"'):
         file.write_text(f"[anna]\nsha256 = {digest}\n")
         with pytest.raises(ConfigError, match="sha256"):
-            Access.read(file)
+            Access(path=file)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +181,8 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
         (("tiny", "tiny"), "tiny"),
         (("--upstream", "gpt"), "NAME=URL"),
         (("--upstream", "tiny=http://host/v1"), "two models"),
+        (("--cors", "localhost:3000"), "cors is 'localhost:3000'; allowed: an origin such as http://localhost:3000"),
+        (("--cors", "http://localhost:3000/"), "allowed: an origin"),
     ],
 )
 def test_invalid_keys_and_limits_are_refused(arguments: tuple[str, ...], said: str):
@@ -198,6 +208,18 @@ def test_other_names_of_this_machine_are_refused(tmp_path: Path):
             "'localhost.evil.org'; allowed: 127.0.0.1, ::1, localhost, and others if"
             in response.json()["error"]["message"]
         )
+
+
+def test_pages_of_allowed_origins_may_ask(tmp_path: Path):
+    origin = "http://localhost:3000"
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    for served in start(tmp_path, limits=Limits(cors_origins=(origin,))):
+        for path in ("/v1/chat/completions", "/v1/canvas"):
+            allowed = served.http.options(path, headers={"Origin": origin, **asks})
+            assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, origin)
+        answered = served.http.get("/v1/models", headers={"Origin": origin})
+        assert answered.headers["access-control-expose-headers"] == "Retry-After, X-Request-Id"
+        assert "access-control-allow-origin" not in served.http.get("/v1/models", headers={"Origin": f"{origin}0"}).headers
 
 
 def test_a_body_without_content_type_says_what_is_missing(guarded: Served):

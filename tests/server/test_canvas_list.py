@@ -42,7 +42,7 @@ def test_canvases_are_listed_newest_first(tmp_path: Path):
 
 def test_a_list_holds_the_canvases_of_one_key(tmp_path: Path):
     keys = {name: add_key(tmp_path / "keys.toml", name, {}) for name in ("anna", "ben")}
-    with serving(tmp_path, keys=Access.read(tmp_path / "keys.toml").keys) as served:
+    with serving(tmp_path, keys=Access(path=tmp_path / "keys.toml").keys) as served:
 
         def listed(name: str, **query: str) -> list[str]:
             headers = {"Authorization": f"Bearer {keys[name]}"}

@@ -76,9 +76,17 @@ def test_responses_match_openapi(served: Served, document: dict[str, Any]):
         check(document, "get", f"{described}{path}", served.http.get(f"{place}{path}"))
     check(document, "delete", described, served.http.delete(place))
     check(document, "get", described, served.http.get(place))
+    check(document, "get", f"{described}/events", served.http.get(f"{place}/events"))
     page = served.http.post("/sandbox", content="<p>", headers={"Content-Type": "text/html"})
     check(document, "post", "/sandbox", page)
     check(document, "get", "/sandbox/{page_id}", served.http.get(page.json()["url"]))
     check(document, "post", "/v1/audio/transcriptions", served.ask("/v1/audio/transcriptions"))
     body = {"prompt": EXPRESSION, "stream": True, "top_logprobs": 2, "canvas_length": 16}
     assert check_events(document, served.ask("/v1/canvas", **body)) > 5
+
+
+def test_keys_and_events_of_new_canvases_are_documented(document: dict[str, Any]):
+    assert document["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+    assert document["security"] == [{}, {"bearer": []}]
+    posted = document["paths"]["/v1/canvas"]["post"]["responses"]["200"]["content"]
+    assert posted["text/event-stream"]["schema"] == {"$ref": "#/components/schemas/CanvasEvent"}

@@ -77,7 +77,7 @@ def serve(
         int, typer.Option(min=1024, metavar="BYTES", help="Maximum size of a request in bytes.")
     ] = 4_000_000,
     cors: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="Allow browser requests from this origin. Repeatable.")
+        list[str] | None, typer.Option(metavar="ORIGIN", help="Allow requests by pages of this origin, such as http://localhost:3000. Repeatable.")
     ] = None,
     upstream: Annotated[
         list[str] | None,
@@ -141,7 +141,7 @@ def serve(
     from sfumato.engine.engine import EngineConfig
     from sfumato.machine import free_memory
 
-    access = Access() if api_keys is None else Access.read(api_keys)
+    access = Access(path=api_keys)
     hosting = Host(
         parse_names(models or ["tiny"]),
         config=EngineConfig(max_rows=max_rows, max_queue=max_queue),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 import time
@@ -25,6 +26,7 @@ from sfumato.storage import write_atomically
 
 _PREFIX = "sfu-"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+logger = logging.getLogger("sfumato.server")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,23 +53,36 @@ class Key:
 
 
 class Access:
-    """Checks keys and their remaining budgets."""
+    """Checks keys and their remaining budgets.
 
-    def __init__(self, keys: tuple[Key, ...] = ()) -> None:
-        self.keys = keys
+    Args:
+        keys: without any, everybody may ask, unless there is a file.
+        path: file of the keys, read again whenever it changes.
+
+    Raises:
+        ConfigError: if the file cannot be read.
+    """
+
+    def __init__(self, keys: tuple[Key, ...] = (), *, path: Path | None = None) -> None:
+        self.keys, self._path = keys, path
+        self._changed: int | None = None
+        self._refresh()
         storage = MemoryStorage()
         self._requests = MovingWindowRateLimiter(storage)
         # Remembers two numbers, and not every position.
         self._positions = SlidingWindowCounterRateLimiter(storage)
 
-    @classmethod
-    def read(cls, path: Path) -> Access:
-        """Read keys from a file with one table [NAME] per key.
-
-        Raises:
-            ConfigError: if it cannot be read.
-        """
-        return cls(_read(path))
+    def _refresh(self) -> None:
+        """Read the file if it is new or has changed."""
+        if self._path is None:
+            return
+        try:
+            changed = self._path.stat().st_mtime_ns
+        except OSError:
+            changed = -1
+        if changed != self._changed:
+            self._changed = changed
+            self.keys = _read(self._path)
 
     def find(self, authorization: str | None, x_api_key: str | None = None) -> Key | None:
         """The key of a request; None if none is needed.
@@ -75,7 +90,12 @@ class Access:
         Raises:
             ApiError: if the key is missing or invalid.
         """
-        if not self.keys:
+        try:
+            self._refresh()
+        except ConfigError as error:
+            # Those that were read before stay valid, until it can be read again.
+            logger.warning("%s", error)
+        if not self.keys and self._path is None:
             return None
         scheme, _, given = (authorization or "").partition(" ")
         given = given.strip() if scheme.lower() == "bearer" else x_api_key or ""

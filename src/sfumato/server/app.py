@@ -138,8 +138,13 @@ def create_app(
         from starlette.middleware.cors import CORSMiddleware
 
         app.add_middleware(
-            CORSMiddleware, allow_origins=list(limits.cors_origins), allow_methods=["*"], allow_headers=["*"]
+            CORSMiddleware,
+            allow_origins=list(limits.cors_origins),
+            allow_methods=["*"],
+            allow_headers=["*"],
+            expose_headers=["Retry-After", "X-Request-Id"],
         )
+    app.openapi = functools.partial(_describe, app, app.openapi)  # type: ignore[method-assign]
     for kind in (SfumatoError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, refuse)
 
@@ -283,6 +288,13 @@ def create_app(
     if studio is not None:
         app.include_router(studio.routes())
     return app
+
+
+def _describe(app: FastAPI, make: Callable[[], _Json]) -> _Json:
+    """The OpenAPI document, made once."""
+    if app.openapi_schema is None:
+        app.openapi_schema = documents.complete(make())
+    return app.openapi_schema
 
 
 def describe() -> _Json:

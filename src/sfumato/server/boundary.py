@@ -22,7 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sfumato.errors import BusyError
+from sfumato.errors import BusyError, ConfigError
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
 from sfumato.server.metrics import Metrics
@@ -56,21 +56,32 @@ _PAGE = """<!doctype html>
 <p>{message}</p>
 <p><a href="/">All pages</a></p>
 """
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s]+")
 _IN_JSON = {"None": "null", "False": "false"}
 logger = logging.getLogger("sfumato.server")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits on requests."""
+    """Limits on requests.
+
+    Raises:
+        ConfigError: if an origin is not allowed.
+    """
 
     max_body_bytes: int = 4_000_000
     cors_origins: tuple[str, ...] = ()
+    """Pages of these origins, such as http://localhost:3000, may ask; "*" is any."""
     hosts: frozenset[str] | None = None
     """Names under which clients may call the server; None for any. A page in a browser can make its own name lead to
     this machine."""
     keep_s: float | None = None
     """Seconds after which canvases are deleted; None keeps them."""
+
+    def __post_init__(self) -> None:
+        for origin in self.cors_origins:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ConfigError(f"cors is {origin!r}; allowed: an origin such as http://localhost:3000, or '*' for any")
 
 
 async def refuse(request: Request, error: Exception) -> Response:

@@ -287,6 +287,19 @@ class SandboxPage(_Described):
     """Its path."""
 
 
+def complete(document: _Json) -> _Json:
+    """Add to an OpenAPI document what routes do not say: keys, the events of new canvases, and JSON for refusals."""
+    bearer = {"type": "http", "scheme": "bearer", "description": "Needed if the server has keys (--api-key-file)."}
+    document["components"]["securitySchemes"] = {"bearer": bearer}
+    document["security"] = [{}, {"bearer": []}]
+    paths = document["paths"]
+    events = paths["/v1/canvas/{canvas_id}/events"]["get"]["responses"]
+    for status in ("4XX", "5XX"):
+        events[status]["content"] = {"application/json": events[status]["content"].pop(EventStream.media_type)}
+    paths["/v1/canvas"]["post"]["responses"]["200"]["content"] |= events["200"]["content"]
+    return document
+
+
 def answered(model: Any, *, status: int = 200, streamed: bool = False, others: Mapping[int, Any] = {}) -> _Json:
     """Route arguments that document its responses without validating each of them.
 

@@ -94,7 +94,7 @@ class Replica:
 
     async def __init__(self, options: Options) -> None:  # type: ignore[misc]
         host = Host(parse_names(options.models.split(",")), config=EngineConfig(max_rows=options.max_rows))
-        access = None if options.api_key_file is None else Access.read(options.api_key_file)
+        access = Access(path=options.api_key_file)
         self._app = create_app(host, History(options.database), access)
         self._life = contextlib.AsyncExitStack()
         await self._life.enter_async_context(self._app.router.lifespan_context(self._app))

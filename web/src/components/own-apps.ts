@@ -138,6 +138,7 @@ export class OwnApps implements ReactiveController {
       const text = draft ?? findFile(this.system, path)?.text ?? "";
       return { b: { value: path }, c: { value: text, isLong: true, isReadonly: draft !== undefined } };
     }
+    if (own !== "settings") return {};
     const { theme, text } = looks();
     const models = (cards: readonly ModelCard[], now: string) => ({
       options: [AUTOMATIC, ...cards.map(({ id }) => id)],
