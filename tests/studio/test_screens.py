@@ -304,6 +304,24 @@ def test_keyboard_goes_on_where_a_window_was(page: Page):
     expect(page.get_by_role("button", name="Files", exact=True)).to_be_focused()
 
 
+def test_what_is_typed_into_a_window_stays(page: Page):
+    page.goto("/desktop")
+    page.evaluate("""localStorage['sfumato.desktop'] = JSON.stringify([{
+        app: {name: 'Guests', sentence: 'a form'}, page: 'a page\\n b input: Name\\n c input: Email\\n d button: Send',
+        isMinimised: false, place: {x: 20, y: 20, width: 400, height: 400}}])""")
+    page.reload()
+    guests = window(page, "Guests")
+    for name in ("Name", "Email"):
+        expect(guests.get_by_label(name)).to_have_value("")
+        guests.get_by_label(name).fill(f"my {name}")
+    said = guests.get_by_label("Say what to change in Guests")
+    said.fill("add a checkbox Vegetarian")
+    said.press("Enter")
+    expect(guests.get_by_label("Vegetarian")).to_be_visible()
+    for name in ("Name", "Email"):
+        expect(guests.get_by_label(name)).to_have_value(f"my {name}")
+
+
 def test_window_that_opens_on_a_phone_is_shown(page: Page):
     page.set_viewport_size({"width": 390, "height": 700})
     page.goto("/desktop")

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Api } from "../src/core/api";
 import { setLooks } from "../src/core/preferences";
-import { miscounts, NotUnderstood, write } from "../src/ui/author";
+import { miscounts, NotUnderstood, unnamed, write } from "../src/ui/author";
 import { parse, toText } from "../src/ui/tree";
 
 const PAGE = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox: Bread");
@@ -69,4 +69,32 @@ test("a new screen is dark where the studio is, until it is told to be light", a
   expect(toText(page)).toBe("a page dark\n b header: Tea");
   expect(toText((await write(api, "ui", "light mode", { page })).page)).toBe("a page\n b header: Tea");
   setLooks({ theme: "system" });
+});
+
+test("what holds other things is deleted only if it is named", async () => {
+  const page = parse("a page\n b list: Shopping\n  c checkbox: Milk\n  d checkbox: Bread\n e text: Hello");
+  const [api, asked] = scripted("del b");
+  await expect(write(api, "ui", "delete eggs", { page })).rejects.toThrow("would delete the list “Shopping”");
+  expect(asked).toHaveLength(1);
+  expect(unnamed(page, "del b", "remove the shopping")).toBe(null);
+  expect(unnamed(page, "del b", "delete everything here")).toBe(null);
+  expect(unnamed(page, "del b", "drop the list")).toBe(null);
+  expect(unnamed(page, "del c", "delete eggs")).toBe(null);
+  expect(unnamed(page, "del e,b", "delete hello")?.id).toBe("b");
+});
+
+test("what the model cannot copy is not asked for", async () => {
+  for (const said of ["add Молоко", "add 牛乳", "add 🍕", "add a ♥"]) {
+    const [api, asked] = scripted("add last b checkbox: Milk");
+    await expect(write(api, "ui", said, { page: PAGE })).rejects.toThrow("Latin letters");
+    expect(asked).toHaveLength(0);
+  }
+  for (const said of ["add Käse", "add 3 × 5 – “café” for 2 €", "add item #1 ©", "add Łódź"]) {
+    const [api] = scripted("add last b checkbox: Cheese");
+    expect((await write(api, "ui", said, { page: PAGE })).program).toBe("add last b checkbox: Cheese");
+  }
+});
+
+test("half a character is not shown", () => {
+  expect(() => parse("a page\n b header: Hang ph\ufffd")).toThrow("U+FFFD");
 });

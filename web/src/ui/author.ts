@@ -17,6 +17,12 @@ const TEMPERATURE_AGAIN = 0.9;
 /** What says where something stands, which is counted among what is visible. */
 const POSITION =
   /\b(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|\d+(?:st|nd|rd|th)|(?:number|item|task|entry) \d+)\b/i;
+/** What the embedded model cannot copy; it would write other words. */
+const UNREAD =
+  /[^\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]|\p{Extended_Pictographic}(?<![\d#*©®™])/u;
+/** What says that more than one thing is meant, or a thing that was not named. */
+const MEANS_MORE =
+  /\b(?:all|both|every\w*|whole|entire|them|these|those|it|this|that|lists?|tables?|rows?|tabs?|cards?|sections?|columns?|groups?|windows?|forms?|panels?|box(?:es)?)\b/i;
 /** Lines that may be left out of a screen where they cannot be mended. */
 const MAX_LOST = 2;
 
@@ -46,6 +52,18 @@ export function miscounts(page: Component, program: string, sentence: string): b
     const [, ids = ""] = line.split(" ");
     return !line.endsWith(" hidden") && ids.split(",").some((id) => hidden.has(id));
   });
+}
+
+/** What a program deletes together with all that it holds, although a sentence does not name it; null if nothing. */
+export function unnamed(page: Component, program: string, sentence: string): Component | null {
+  if (MEANS_MORE.test(sentence)) return null;
+  const deleted = new Set(
+    program.split("\n").flatMap((line) => /^del ([a-z,]+)$/.exec(line)?.[1]?.split(",") ?? []),
+  );
+  const said = sentence.toLowerCase();
+  const names = (each: Component) => [each.kind, ...each.text.toLowerCase().split(" ")];
+  const holders = [...walk(page)].filter(({ id, children }) => deleted.has(id) && children.length > 0);
+  return holders.find((each) => !names(each).some((name) => name !== "" && said.includes(name))) ?? null;
 }
 
 /** What was written, as it is on a page that has changed since the page it was written for. Throws PageError. */
@@ -83,6 +101,9 @@ export async function write(
 ): Promise<Written> {
   const { page = null, seed = 0, steps, signal, onDraft } = options;
   const said = sentence.replace(/\s+/gu, " ").trim();
+  if (UNREAD.test(said)) {
+    throw new NotUnderstood("The model reads Latin letters and no emoji, so nothing changed.");
+  }
   const prompt = page === null ? `screen: ${said}` : toText(page) + MARK + said;
   const start = performance.now();
   const base: CanvasRequest = { model, prompt, ...(steps === undefined ? {} : { steps }) };
@@ -106,6 +127,13 @@ export async function write(
     if (isRefusal(text)) throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
     try {
       const made = page === null ? begun(parse(text)) : execute(page, text);
+      const lost = page === null ? null : unnamed(page, text, said);
+      if (lost !== null) {
+        const what = `the ${lost.kind}${lost.text === "" ? "" : ` “${lost.text}”`}`;
+        throw new NotUnderstood(
+          `The model would delete ${what}, which you did not name, so nothing changed.`,
+        );
+      }
       if (page !== null && miscounts(page, text, said)) throw new PageError("it means what is hidden");
       // A program that changes nothing is hardly what was asked for, unless the model says it twice.
       if (page !== null && attempt < ATTEMPTS && text !== idle && toText(made) === toText(page)) {
@@ -124,7 +152,7 @@ export async function write(
     }
   }
   const what = page === null ? "no screen that can be shown" : "no change that fits this screen";
-  throw new NotUnderstood(`The model wrote ${what}; say it in other words. (${reason})`);
+  throw new NotUnderstood(`The model wrote ${what}; say it in other words.`, { cause: reason });
 }
 
 /** The line that cannot be read is written again where it stands; without one, or the second time, all of it is. */

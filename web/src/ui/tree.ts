@@ -204,7 +204,7 @@ export function checked(component: Component): Component {
   }
   const wrong = (string: string, longest: number) =>
     new PageError(
-      `${where} has the string ${quote(string)}; allowed: 1 to ${longest} characters without |, line ends, and ` +
+      `${where} has the string ${quote(string)}; allowed: 1 to ${longest} characters without |, line ends, U+FFFD, and ` +
         "spaces at the ends or side by side",
     );
   if (text !== "" && !patterns.label.test(text)) throw wrong(text, 32);
