@@ -7,8 +7,12 @@ import json
 import shutil
 
 import pytest
+import torch
 
+from sfumato import load
+from sfumato.data.sources import chat_document
 from sfumato.evaluation.tasks import GapScore, LengthScore, TaskScore
+from sfumato.models.model import AttentionSpec
 
 FAST = ("--n", 2, "--steps", 2)
 
@@ -36,15 +40,15 @@ def test_several_steps_make_a_row_each(sfumato, checkpoint):
     # A random model is never sure, so each of its two canvases takes all the steps it may.
     assert [(score["steps"], score["mean_steps"]) for score in scores] == [(1, 2.0), (3, 6.0)]
     table = [line.split() for line in sfumato(*arguments).stdout.splitlines()]
-    assert table[0][:6] == ["task", "n", "cap", "right", "steps", "forwards"]
+    assert table[0][:7] == ["task", "n", "cap", "right", "95%", "steps", "forwards"]
     # Nor does it settle.
     assert [score["unsettled"] for score in scores] == [2, 2]
-    assert table[0][6] == "unsettled"
-    assert [row[6] for row in table[1:]] == ["2", "2"]
+    assert table[0][7] == "unsettled"
+    assert [row[9] for row in table[1:]] == ["2", "2"]
     assert "unsettled" not in sfumato(*arguments, "--set", "adaptive=false").stdout
-    assert [row[:5] for row in table[1:]] == [
-        ["arithmetic", "2", "1", "0.0%", "2.0"],
-        ["arithmetic", "2", "3", "0.0%", "6.0"],
+    assert [row[:8] for row in table[1:]] == [
+        ["arithmetic", "2", "1", "0.0%", "0%", "to", "66%", "2.0"],
+        ["arithmetic", "2", "3", "0.0%", "0%", "to", "66%", "6.0"],
     ]
 
 
@@ -133,6 +137,35 @@ def test_sample_statistics(sfumato, tmp_path):
     assert 0.0 < score["tokens"] <= 24.0
     assert score["judge_nll"] > 0.0
     assert "judge_nll" not in sfumato(*arguments).stdout
+    assert (score["response_nll"], score["estimator"]) == (None, None)
+    none = sfumato(*arguments, "--likelihood", "8")
+    assert none.exit_code == 2
+    assert "the file has no responses" in none.stderr
+
+
+def test_likelihoods_of_responses(sfumato, tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    pairs = [{"prompt": "answer, then derive: 7*6", "response": f"answer: {n}\n7*6 = {n}"} for n in (42, 43)]
+    scores = {}
+    for name, draws in (("tiny", "16"), ("tiny-twin", "1")):
+        for pair in pairs:
+            path.write_text(json.dumps(pair))
+            done = sfumato("eval", name, "--samples", path, "--n", "1", "--likelihood", draws, "--json")
+            scores[name, pair["response"][8:10]] = json.loads(done.stdout)
+    assert scores["tiny", "42"]["response_nll"] < 0.1 < scores["tiny", "43"]["response_nll"]
+    assert scores["tiny", "43"]["response_nll_error"] > 0.0
+    assert "upper bound" in scores["tiny", "43"]["estimator"]
+    twin = scores["tiny-twin", "42"]
+    assert (twin["response_nll_error"], twin["estimator"]) == (0.0, "exact autoregressive NLL")
+    model = load("tiny-twin")
+    document = chat_document([{"role": "user", "content": pairs[0]["prompt"]}], pairs[0]["response"], model.tokenizer)
+    text = torch.tensor([[*document.prompt, *document.response]])
+    with torch.inference_mode():
+        hidden_1QD = model.decoder(text, torch.arange(text.shape[1])[None], AttentionSpec(causal=True))
+        logprobs_QV = model.decoder.logits(hidden_1QD[0]).log_softmax(-1)
+    first = len(document.prompt)
+    nats = -logprobs_QV[first - 1 : -1].gather(1, text[0, first:, None]).mean()
+    assert twin["response_nll"] == pytest.approx(float(nats), rel=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -140,6 +173,7 @@ def test_sample_statistics(sfumato, tmp_path):
     [
         (("--judge", "tiny-twin"), "allowed: only with --samples"),
         (("--max-tokens", "3"), "allowed: only with --samples"),
+        (("--likelihood", "3"), "allowed: only with --samples"),
         (("--samples", "x.jsonl", "--task", "json"), "--samples cannot be combined"),
         (("--samples", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
+import linecache
 import shutil
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -236,7 +239,8 @@ class _Faulty(BaseHTTPRequestHandler):
             if fault == "429":
                 self.send_header("Retry-After", "7")
             self.end_headers()
-            self.wfile.write(b'{"error": {"message": "not now"}}')
+            code = "context_length_exceeded" if fault == "400" else None
+            self.wfile.write(json.dumps({"error": {"message": "not now", "code": code}}).encode())
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -352,6 +356,70 @@ def test_missing_api_answer_is_not_a_wrong_one(faulty: tuple[str, type[_Faulty]]
     assert len(seen) == 5
     [cell] = report.cells()
     assert (len(cell.records), cell.refused, cell.failed) == (3, 1, 0)
+
+
+def test_a_wrong_key_is_told_and_asked_again(
+    faulty: tuple[str, type[_Faulty]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url, handler = faulty
+    systems = {"hosted": SystemConfig(model="m", url=url)}
+    report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=8), tmp_path)
+    handler.faults[:] = ["401"] * 5
+    report.run()
+    assert caplog.messages == ["hosted is skipped after 5 failures: not now"]
+    report.run()
+    [cell] = report.cells()
+    assert (len(cell.records), cell.refused, cell.failed) == (8, 0, 0)
+
+
+def test_options_that_no_item_allows_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    systems = {"tiny": SystemConfig(model="tiny", options={"temperature": -1.0})}
+    report = Report(Suite(systems=systems, tasks={"arithmetic": TaskConfig()}, n=8), tmp_path)
+    report.run()
+    assert len(caplog.messages) == 1
+    assert "tiny is skipped after 5 failures: temperature is -1.0; allowed: " in caplog.messages[0]
+    [cell] = report.cells()
+    assert (cell.refused, cell.failed) == (0, 5)
+
+
+def test_answers_are_judged_again_by_another_checker_or_solution(
+    faulty: tuple[str, type[_Faulty]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, handler = faulty
+    file = tmp_path / "q.jsonl"
+    suite = Suite(
+        systems={"hosted": SystemConfig(model="m", url=url)},
+        tasks={"gsm8k": TaskConfig(path=str(file)), "judge_of_four:Four": TaskConfig()},
+        n=2,
+    )
+    code = """
+from sfumato.data.tasks import Item, Task
+class Four(Task):
+    name = "four"
+    def generate(self, seed):
+        return Item(prompt=f"{seed}: two and two", response="4")
+    def check(self, item, response):
+        return VERDICT
+"""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def scores(solution: int, verdict: str) -> list[float | None]:
+        rows = [{"question": "2+2", "answer": "#### 4"}, {"question": "3+1", "answer": f"#### {solution}"}]
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        (tmp_path / "judge_of_four.py").write_text(code.replace("VERDICT", verdict))
+        # As in a new process.
+        sys.modules.pop("judge_of_four", None)
+        linecache.clearcache()
+        importlib.invalidate_caches()
+        report = Report(suite, tmp_path / "out")
+        report.run()
+        return [cell.score for cell in report.cells()]
+
+    assert scores(5, "True") == [0.5, 1.0]
+    assert scores(4, "False") == [1.0, 0.0]
+    assert len(handler.asked) == 4
 
 
 def test_too_long_items_are_refused_and_others_asked(tmp_path: Path) -> None:

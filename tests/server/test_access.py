@@ -219,7 +219,9 @@ def test_pages_of_allowed_origins_may_ask(tmp_path: Path):
             assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, origin)
         answered = served.http.get("/v1/models", headers={"Origin": origin})
         assert answered.headers["access-control-expose-headers"] == "Retry-After, X-Request-Id"
-        assert "access-control-allow-origin" not in served.http.get("/v1/models", headers={"Origin": f"{origin}0"}).headers
+        assert (
+            "access-control-allow-origin" not in served.http.get("/v1/models", headers={"Origin": f"{origin}0"}).headers
+        )
 
 
 def test_a_body_without_content_type_says_what_is_missing(guarded: Served):

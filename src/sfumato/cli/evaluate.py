@@ -37,6 +37,10 @@ def evaluate(
     steps: Annotated[
         str | None, typer.Option(help="Maximum denoising steps per canvas; a list such as 4,8,16 compares several.")
     ] = None,
+    sampler: Annotated[str | None, typer.Option(help="Sampling method; an unknown name lists all of them.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature; 0 takes the likeliest token.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed for items and sampling.")] = 0,
     twin: Annotated[
         str | None,
@@ -61,6 +65,14 @@ def evaluate(
         str | None,
         typer.Option(metavar="NAME|DIR", help="With --samples: an autoregressive model that judges the answers."),
     ] = None,
+    draws: Annotated[
+        int,
+        typer.Option(
+            "--likelihood",
+            metavar="DRAWS",
+            help="With --samples: estimate the likelihood of the file's responses, from this many noise draws each.",
+        ),
+    ] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
@@ -77,9 +89,10 @@ def evaluate(
     for task in tasks or ():
         find_task(task)
     options: GenerateOptions = {"system": system, "stop": stop}
-    Sampling(seed=seed, settings=settings).apply_to(options)
-    if samples is None and (judge is not None or max_tokens is not None):
-        raise RequestError("--judge and --max-tokens are given; allowed: only with --samples")
+    sampling = Sampling(sampler=sampler, temperature=temperature, seed=seed, settings=settings)
+    sampling.apply_to(options)
+    if samples is None and (judge is not None or max_tokens is not None or draws):
+        raise RequestError("--judge, --max-tokens or --likelihood is given; allowed: only with --samples")
     if samples is not None and (tasks or gaps or lengths):
         raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")
     if gaps and lengths:
@@ -90,7 +103,7 @@ def evaluate(
     asked = list(tasks or text_model.tasks)
     if samples is not None:
         options["max_tokens"] = max_tokens
-        _evaluate_samples(text_model, samples, judge, caps, as_json, n, options)
+        _evaluate_samples(text_model, samples, judge, draws, caps, as_json, n, options)
         return
     if not asked:
         raise RequestError(f"{text_model.name} does not say what tasks it was made for; give --task, or --samples")
@@ -98,7 +111,7 @@ def evaluate(
         from sfumato.evaluation.tasks import evaluate_gaps
 
         of_gaps: InfillOptions = {"system": system}
-        Sampling(seed=seed, settings=settings).apply_to(of_gaps)
+        sampling.apply_to(of_gaps)
         _print_each(partial(evaluate_gaps, text_model, **of_gaps), _gap_cells, asked, caps, n, as_json, "gaps")
         return
     if lengths:
@@ -122,6 +135,7 @@ def _evaluate_samples(
     model: TextModel,
     path: Path,
     judge: str | None,
+    draws: int,
     caps: Sequence[int | None],
     as_json: bool,
     n: int,
@@ -135,7 +149,7 @@ def _evaluate_samples(
     for cap in caps:
         with progress(path.name if cap is None else f"{path.name}, {cap} steps", n) as tell:
             options["steps"] = cap
-            score = evaluate_samples(model, samples, n=n, judge=reader, on_progress=tell, **options)
+            score = evaluate_samples(model, samples, n=n, judge=reader, draws=draws, on_progress=tell, **options)
         scores.append(dataclasses.asdict(score))
     if as_json:
         print_objects(scores, "samples")
@@ -169,10 +183,14 @@ def _print_each(
 
 
 def _task_cells(score: TaskScore) -> dict[str, str | None]:
+    from sfumato.evaluation.statistics import share_interval
+
+    low, high = share_interval(round(score.score * score.n), score.n)
     return {
         "n": str(score.n),
         "cap": str(score.steps),
         "right": f"{score.score:.1%}",
+        "95%": f"{low:.0%} to {high:.0%}",
         "steps": f"{score.mean_steps:.1f}",
         "forwards": f"{score.mean_forward_passes:.1f}",
         "unsettled": str(score.unsettled) if score.unsettled else None,

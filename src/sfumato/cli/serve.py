@@ -77,7 +77,10 @@ def serve(
         int, typer.Option(min=1024, metavar="BYTES", help="Maximum size of a request in bytes.")
     ] = 4_000_000,
     cors: Annotated[
-        list[str] | None, typer.Option(metavar="ORIGIN", help="Allow requests by pages of this origin, such as http://localhost:3000. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN", help="Allow requests by pages of this origin, such as http://localhost:3000. Repeatable."
+        ),
     ] = None,
     upstream: Annotated[
         list[str] | None,

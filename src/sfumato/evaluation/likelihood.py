@@ -5,6 +5,7 @@ continuation, with the tokens a model would have preferred."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,8 @@ from sfumato.models.model import Model
 from sfumato.models.sparse import select_masked_attention
 from sfumato.spec import DEFAULT, GenerationSpec
 
-T_MIN = 1e-5
+T_MIN = 1e-12
+"""Lowest noise level; the bound's integral below it is less than a hundred-thousandth of a nat per token."""
 # Positions of canvases in a forward, and positions whose logits are computed together.
 _POSITIONS, _AT_ONCE = 2048, 256
 
@@ -33,6 +35,8 @@ class Likelihood:
 
     nats_per_token: float
     """Mean over tokens."""
+    standard_error: float = 0.0
+    """Of the mean, from how the canvases that were drawn differ; 0 if it is exact."""
     num_tokens: int
     estimator: str
     """The estimator: exact likelihood or bound, and its noise levels."""
@@ -62,38 +66,99 @@ def canvas_nelbo(
     if not packing.canvas_lengths:
         raise ConfigError("canvas_lengths is empty; a canvas bound needs at least one length")
     generator = torch.Generator().manual_seed(seed)
-    total, count = 0.0, 0
+    found: list[Tensor] = []
     for step in range(num_batches):
         batch = pack(source, packing, seed=seed, step=step, end_id=end_id, spec=spec)
-        num_rows, num_canvases = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
-        levels = sample_t(num_rows * num_canvases, generator, T_MIN).view(num_rows, num_canvases)
-        t_BT = torch.cat((torch.ones(num_rows, 1), levels), dim=1).gather(1, batch.canvases_BT)
-        hidden_ND, tokens_BT, free_BT = _read_noisy(model, process, batch, t_BT, generator)
-        logits_NV = model.logits(hidden_ND).cpu()
-        x0_N, xt_N, t_N = batch.tokens_BT[free_BT], tokens_BT[free_BT], t_BT[free_BT]
-        total += float(nelbo_of_denoiser(process, logits_NV, x0_N, xt_N, t_N).sum())
-        count += x0_N.numel()
+        free_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
+        t_BT, weights_BT, noisy_BT = (_noise_by_level if process.has_uniform else _noise_by_count)(
+            process, batch, free_BT, generator
+        )
+        hidden_BTD = deciding(_read(model, batch, noisy_BT), batch.shift)
+        nats_BT = torch.zeros(free_BT.shape, dtype=torch.float64)
+        nats_BT[free_BT] = _nelbo(
+            model, process, hidden_BTD[free_BT], batch.tokens_BT[free_BT], noisy_BT[free_BT], t_BT[free_BT]
+        )
+        num_canvases = int(batch.canvases_BT.max())
+        sums = [torch.zeros(len(free_BT), 1 + num_canvases, dtype=torch.float64) for _ in range(2)]
+        nats_RC, num_RC = (
+            each.scatter_add(1, batch.canvases_BT, values)[:, 1:]
+            for each, values in zip(sums, (nats_BT * weights_BT, free_BT.double()), strict=True)
+        )
+        found.append(torch.stack((nats_RC[num_RC > 0], num_RC[num_RC > 0])))
+    nats_N, num_N = torch.cat(found, dim=1)
+    mean = float(nats_N.sum() / num_N.sum())
+    errors_N = nats_N - mean * num_N
     name = "MDLM" if not process.has_uniform else ("GIDD" if process.mask_id is not None else "UDLM, leave-one-out")
+    drawn = "one stratified level per canvas" if process.has_uniform else "one stratified number of masks per canvas"
     return Likelihood(
-        nats_per_token=(1.0 - T_MIN) * total / count,
-        num_tokens=count,
-        estimator=f"{name} NELBO (upper bound), one stratified t per canvas in [{T_MIN:g}, 1]",
+        nats_per_token=mean,
+        standard_error=float(errors_N.square().sum().sqrt() / num_N.sum()),
+        num_tokens=int(num_N.sum()),
+        estimator=f"{name} NELBO (upper bound), {drawn}",
     )
 
 
-def _read_noisy(
-    model: Model, process: Process, batch: PackedBatch, t_BT: Tensor, generator: torch.Generator
+def _nelbo(model: Model, process: Process, hidden_ND: Tensor, x0_N: Tensor, xt_N: Tensor, t_N: Tensor) -> Tensor:
+    """The bound's integrand at some positions, a few at a time, in float64."""
+    parts = []
+    for start in range(0, len(x0_N), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        logits_NV = model.logits(hidden_ND[part]).cpu()
+        parts.append(nelbo_of_denoiser(process, logits_NV, x0_N[part], xt_N[part], t_N[part]).double())
+    return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
+
+
+def _noise_by_level(
+    process: Process, batch: PackedBatch, free_BT: Tensor, generator: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Put noise on the free positions of a batch's canvases, and read it.
+    """Draw a noise level for each canvas, and the noise.
+
+    Levels are u² for uniform u, or u⁴ beside masks. There, a share of sqrt(t) of the tokens is uniform noise, and of t
+    otherwise; the integrand at such a token grows like 1/t, so that few levels near 0 would hold most of the variance.
 
     Returns:
-        hidden_ND: the hidden states that decide the tokens of these positions.
-        tokens_BT: the batch's tokens, with the noise.
-        free_BT: bool; these positions.
+        t_BT: noise levels, float64.
+        weights_BT: of the integrand, dt/du.
+        tokens_BT: the batch's tokens with noise on the free positions.
     """
-    free_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
-    tokens_BT = torch.where(free_BT, process.corrupt(batch.tokens_BT, t_BT, generator), batch.tokens_BT)
-    return deciding(_read(model, batch, tokens_BT), batch.shift)[free_BT], tokens_BT, free_BT
+    num_rows, num_canvases = free_BT.shape[0], int(batch.canvases_BT.max())
+    power = 2.0 if process.mask_id is None else 4.0
+    u_min = T_MIN ** (1.0 / power)
+    u_N = sample_t(num_rows * num_canvases, generator, u_min).double()
+    u_BT = torch.cat((torch.ones(num_rows, 1), u_N.view(num_rows, num_canvases)), dim=1).gather(1, batch.canvases_BT)
+    t_BT = u_BT**power
+    noisy_BT = torch.where(free_BT, process.corrupt(batch.tokens_BT, t_BT, generator), batch.tokens_BT)
+    return t_BT, (1.0 - u_min) * power * u_BT ** (power - 1.0), noisy_BT
+
+
+def _noise_by_count(
+    process: Process, batch: PackedBatch, free_BT: Tensor, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw the number of masks of each canvas, and their positions; the mean is the same as over noise levels, and
+    varies several times less.
+
+    Returns:
+        t_BT: shares of masks.
+        weights_BT: 1 each.
+        tokens_BT: the batch's tokens with masks on some free positions.
+
+    Source: LLaDA, arXiv 2502.09992, eq. 6.
+    """
+    num_rows, num_canvases = free_BT.shape[0], int(batch.canvases_BT.max())
+    canvases_BT = torch.where(free_BT, batch.canvases_BT, 0)
+    free_BC = torch.zeros(num_rows, 1 + num_canvases, dtype=torch.int64).scatter_add(1, canvases_BT, free_BT.long())
+    u_N = sample_t(num_rows * num_canvases, generator, 0.0)
+    masks_BC = (free_BC[:, 1:] * u_N.view(num_rows, num_canvases)).floor().long() + 1
+    masks_BT = torch.cat((torch.zeros(num_rows, 1, dtype=torch.int64), masks_BC), dim=1).gather(1, canvases_BT)
+    # Free positions of a row in a random order, canvas by canvas.
+    order_BT = (canvases_BT + torch.rand(free_BT.shape, generator=generator)).argsort(dim=1)
+    before_BC = free_BC.cumsum(1) - free_BC
+    before_BC[:, 0], before_BC[:, 1:] = 0, before_BC[:, 1:] + (~free_BT).sum(1, keepdim=True)
+    rank_BT = torch.empty_like(order_BT).scatter(1, order_BT, torch.arange(free_BT.shape[1]).expand_as(order_BT))
+    masked_BT = free_BT & (rank_BT - before_BC.gather(1, canvases_BT) < masks_BT)
+    t_BT = torch.where(free_BT, masks_BT / free_BC.gather(1, canvases_BT).clamp_min(1), 1.0).double()
+    assert process.mask_id is not None
+    return t_BT, torch.ones_like(t_BT), torch.where(masked_BT, process.mask_id, batch.tokens_BT)
 
 
 def _read(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
@@ -141,6 +206,8 @@ class ContinuationLikelihood:
 
     nats: float
     """Sum over all tokens."""
+    standard_error: float
+    """Of `nats`; 0 if it is exact."""
     estimator: str
     """Estimator, see `Likelihood`; empty without tokens."""
     num_positions: int
@@ -174,7 +241,7 @@ def continuation_nats(
     max_length, end_id = model.decoder.config.max_position_embeddings, model.tokenizer.eos_ids[0]
     text = [*context, *continuation]
     length = max_length // 2 if model.spec.autoregressive else model.spec.canvas_length
-    nats, estimator, num_positions = 0.0, "", 0
+    nats, variance, estimator, num_positions = 0.0, 0.0, "", 0
     for start in range(len(context), len(text), length):
         piece = text[start : start + length]
         document = Document(text[max(0, start + len(piece) - max_length) : start], piece)
@@ -195,9 +262,12 @@ def continuation_nats(
                 seed=seed,
             )
         nats += found.nats_per_token * num_tokens
+        variance += (found.standard_error * num_tokens) ** 2
         estimator = found.estimator
         num_positions += num_batches * packing.rows * packing.row_length
-    return ContinuationLikelihood(nats=nats, estimator=estimator, num_positions=num_positions)
+    return ContinuationLikelihood(
+        nats=nats, standard_error=math.sqrt(variance), estimator=estimator, num_positions=num_positions
+    )
 
 
 @torch.inference_mode()
@@ -217,8 +287,10 @@ def token_logprobs(
         hidden_ND, _ = _read_clean(model.decoder, pack(_Same(document), packing, seed=0, step=0, end_id=end_id))
     else:
         batch = pack(_Same(document), packing, seed=0, step=0, end_id=end_id, spec=model.spec)
-        t_BT, generator = torch.ones(batch.tokens_BT.shape), torch.Generator().manual_seed(0)
-        hidden_ND = _read_noisy(model.decoder, model.bundle.process, batch, t_BT, generator)[0][: len(continuation)]
+        free_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
+        t_BT, generator = free_BT.float(), torch.Generator().manual_seed(0)
+        noise_BT = model.bundle.process.corrupt(batch.tokens_BT, t_BT, generator)
+        hidden_ND = deciding(_read(model.decoder, batch, noise_BT), batch.shift)[free_BT][: len(continuation)]
     chosen: list[float] = []
     top: list[list[tuple[int, float]]] = []
     for start in range(0, len(continuation), _AT_ONCE):

@@ -29,6 +29,8 @@ class Record:
     answer: str | None = None
     """None if there was no answer; then `error` says why, and the item enters no score."""
     right: bool | None = None
+    judged_by: str = ""
+    """Hash of what judged the answer: the item with its solution, and the checker's code."""
     error: str | None = None
     refused: bool = False
     """Whether the system can never answer it, for example because the prompt is too long."""
@@ -54,15 +56,14 @@ class Records:
     Args:
         directory: of the report; created if missing.
         meaning: version and seed, and the definitions of systems and tasks by name. New names may be added.
-        asks: whether a record's prompt is still asked; others count as unknown.
+        check: gives a record as it counts now, judged anew if it has to be, or None if its prompt is no longer asked.
 
     Raises:
         ConfigError: if the directory has results of another version or seed, or of another definition of a name, or an
             invalid line.
     """
 
-    def __init__(self, directory: Path, meaning: dict[str, Any], asks: Callable[[Record], bool]) -> None:
-        self._asks = asks
+    def __init__(self, directory: Path, meaning: dict[str, Any], check: Callable[[Record], Record | None]) -> None:
         self._path = directory / "results.jsonl"
         self._done: dict[tuple[str, str, int], Record] = {}
         known, before = directory / "suite.json", {}
@@ -76,11 +77,18 @@ class Records:
         for kind in _KINDS:
             merged[kind] = before.get(kind, {}) | meaning[kind]
         write_json(known, merged)
-        if self._path.exists():
-            self._read()
+        found = self._read() if self._path.exists() else {}
         self._file = self._path.open("ab")
+        for record in found.values():
+            checked = check(record)
+            if checked is not None and checked != record:
+                self.add(checked)
+            elif checked is not None:
+                self._done[record.key] = record
 
-    def _read(self) -> None:
+    def _read(self) -> dict[tuple[str, str, int], Record]:
+        """The records of the file, the latest of each item."""
+        found = {}
         content = self._path.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
         for number, line in enumerate(whole.split(b"\n")[:-1], 1):
@@ -90,11 +98,11 @@ class Records:
                 raise ConfigError(
                     f"{self._path}, line {number}, is not a record; remove it to ask its item again"
                 ) from None
-            if self._asks(record):
-                self._done[record.key] = record
+            found[record.key] = record
         if len(whole) < len(content):
             with self._path.open("r+b") as file:
                 file.truncate(len(whole))
+        return found
 
     def __iter__(self) -> Iterator[Record]:
         """All known records, the latest of each item."""

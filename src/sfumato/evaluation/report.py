@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import importlib.metadata
+import inspect
 import json
+import logging
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -26,6 +30,7 @@ from sfumato.storage import sha256_of, write_json
 
 _FREE = ("n", "key_env", "timeout_s", "max_retries")
 _MAX_FAILURES = 5
+_LOG = logging.getLogger(__name__)
 
 
 class Estimate(NamedTuple):
@@ -64,12 +69,14 @@ class Report:
             task = config.find(name)
             if isinstance(task, Corpus):
                 self._tasks[name] = task, task.items[: suite.count(name)]
+                if len(task.items) < suite.count(name):
+                    _LOG.warning("%s has %d items, fewer than n, %d", name, len(task.items), suite.count(name))
             else:
                 self._tasks[name] = asked_items(config.task or name, suite.seed, suite.count(name))
 
     def records(self) -> Records:
         """All known results."""
-        return Records(self.directory, self._meaning, self._asks)
+        return Records(self.directory, self._meaning, self._checked)
 
     @functools.cached_property
     def _meaning(self) -> dict[str, Any]:
@@ -86,10 +93,18 @@ class Report:
                 meaning["systems"][name]["weights"] = _hash_of_weights(config.model)
         return meaning
 
-    def _asks(self, record: Record) -> bool:
-        """Whether a record's prompt is still what its task asks: a corpus may have been written anew."""
-        items = self._tasks[record.task][1] if record.task in self._tasks else []
-        return record.index >= len(items) or items[record.index].prompt == record.prompt
+    def _checked(self, record: Record) -> Record | None:
+        """A record as it counts now. A corpus may have been written anew: None if the prompt is another, and the answer
+        is judged again if the solution or the checker is."""
+        task, items = self._tasks.get(record.task, (None, []))
+        if task is None or record.index >= len(items):
+            return record
+        item = items[record.index]
+        if item.prompt != record.prompt:
+            return None
+        if record.answer is None or record.judged_by == _judge_of(task, item):
+            return record
+        return _judged(record, task, item, record.answer)
 
     def left(self, only: Sequence[str] | None = None) -> dict[str, list[tuple[str, int]]]:
         """(task, index) of items to ask, by system.
@@ -136,7 +151,7 @@ class Report:
     ) -> None:
         """Ask the remaining items, one system after the other, so that one model at a time is in memory.
 
-        A system that fails five items in a row is skipped; the next call asks its items again.
+        A system that fails five items in a row is skipped with a warning; the next call asks its items again.
 
         Args:
             only: systems; None for all.
@@ -146,7 +161,14 @@ class Report:
         Raises:
             ConfigError: if a system cannot be used at all.
         """
-        for name, left in self.left(only).items():
+        to_ask = self.left(only)
+        for name, left in to_ask.items():
+            if left and not self.suite.systems[name].url:
+                try:
+                    find_model(self.suite.systems[name].model)
+                except CheckpointError as error:
+                    raise ConfigError(f"systems.{name}: {error}") from None
+        for name, left in to_ask.items():
             asked = [(task, index) for task, index in left if try_first is None or index < try_first]
             if not asked:
                 continue
@@ -157,6 +179,7 @@ class Report:
                     on_record(record)
                     failures = failures + 1 if record.error is not None and not record.refused else 0
                     if failures == _MAX_FAILURES:
+                        _LOG.warning("%s is skipped after %d failures: %s", name, failures, record.error)
                         break
                 write_json(self._facts, self._all_facts() | {name: system.facts()})
 
@@ -173,7 +196,7 @@ class Report:
             except FailedError as error:
                 yield dataclasses.replace(base, error=str(error), attempts=error.attempts, refused=error.refused)
             else:
-                yield _judged(base, task, item, answer)
+                yield _recorded(base, task, item, answer)
 
     def _all_facts(self) -> dict[str, dict[str, object]]:
         return json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}
@@ -194,13 +217,29 @@ class Report:
         write_tables(self.directory, self.suite.title, self.cells(), self.facts(), left=left)
 
 
-def _judged(base: Record, task: Task, item: Item, answer: Answer) -> Record:
+@functools.cache
+def _code_of(checker: type[Task]) -> bytes:
+    """The code of a task's module; nothing if it cannot be read."""
+    try:
+        return inspect.getsource(sys.modules[checker.__module__]).encode()
+    except (OSError, TypeError):
+        return b""
+
+
+def _judge_of(task: Task, item: Item) -> str:
+    """See `Record.judged_by`."""
+    return hashlib.sha256(_code_of(type(task)) + repr(item).encode()).hexdigest()[:16]
+
+
+def _judged(record: Record, task: Task, item: Item, answer: str) -> Record:
+    return dataclasses.replace(record, answer=answer, right=task.check(item, answer), judged_by=_judge_of(task, item))
+
+
+def _recorded(base: Record, task: Task, item: Item, answer: Answer) -> Record:
     first = answer.first_answer
     is_revised = first is not None and first != task.answer(answer.text)
     return dataclasses.replace(
-        base,
-        answer=answer.text,
-        right=task.check(item, answer.text),
+        _judged(base, task, item, answer.text),
         finish_reason=answer.finish_reason,
         usage=answer.usage,
         first_s=answer.first_s,

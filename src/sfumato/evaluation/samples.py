@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from sfumato.config import check_number
 from sfumato.data.filters import distinct_share
-from sfumato.data.sources import read_json_lines
+from sfumato.data.sources import chat_document, read_json_lines
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
@@ -57,6 +58,12 @@ class SampleScore:
     """Entropy of the tokens of all answers, in nats; None if there are none."""
     judge_nll: float | None
     """Mean negative log-probability per answer token under the judge, in nats; None without a judge or tokens."""
+    response_nll: float | None
+    """Negative log-likelihood of the file's responses per token, end token included, in nats; None unless estimated."""
+    response_nll_error: float | None
+    """Its standard error, from the noise draws alone; 0 if it is exact."""
+    estimator: str | None
+    """How it was estimated, see `Likelihood`."""
     judge: str | None
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
@@ -98,6 +105,7 @@ def evaluate_samples(
     *,
     n: int = 100,
     judge: TextModel | None = None,
+    draws: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     **options: Unpack[GenerateOptions],
 ) -> SampleScore:
@@ -106,10 +114,12 @@ def evaluate_samples(
     Args:
         samples: the first n, repeated if there are fewer.
         n: number of answers, 1 or more.
+        draws: noise draws for the likelihood of each response; 0 leaves it out.
         on_progress: called with (answers done, total).
 
     Raises:
-        RequestError: if n or a setting is not allowed, or the judge is not autoregressive.
+        RequestError: if n or a setting is not allowed, the judge is not autoregressive, or there is no response
+            whose likelihood could be estimated.
     """
     if n < 1:
         raise RequestError(f"n is {n}; allowed: 1 or more")
@@ -133,6 +143,7 @@ def evaluate_samples(
             raise RequestError(
                 f"the judge {judge.name} says {nll} of an answer; allowed: one whose predictions are finite"
             )
+    nats, error, count, estimator = _likelihood(model, asked, draws)
     return SampleScore(
         n=n,
         seed=options.get("seed", 0),
@@ -145,8 +156,29 @@ def evaluate_samples(
         distinct_2=_share(len(pairs), pairs.total()),
         unigram_entropy=_entropy(Counter(token for tokens in answers for token in tokens)),
         judge_nll=nll,
+        response_nll=_share(nats, count),
+        response_nll_error=_share(error, count),
+        estimator=estimator,
         judge=None if judge is None else judge.name,
     )
+
+
+def _likelihood(model: TextModel, samples: Sequence[Sample], draws: int) -> tuple[float, float, int, str | None]:
+    """Nats of all responses with their standard error, and the number of tokens; nothing without draws."""
+    check_number("draws", draws, 0, whole=True)
+    if not draws:
+        return 0.0, 0.0, 0, None
+    texts = [(sample.turns, sample.response) for sample in samples if sample.response is not None]
+    if not texts:
+        raise RequestError("draws are given, but the file has no responses; allowed: lines with a response")
+    documents = [chat_document(turns, response, model.tokenizer) for turns, response in texts]
+    found = [
+        continuation_nats(model, document.prompt, document.response, samples=draws, seed=index)
+        for index, document in enumerate(documents)
+    ]
+    error = math.sqrt(sum(each.standard_error**2 for each in found))
+    count = sum(len(document.response) for document in documents)
+    return sum(each.nats for each in found), error, count, found[0].estimator
 
 
 def _entropy(counts: Counter[int]) -> float | None:

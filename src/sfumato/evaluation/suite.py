@@ -23,6 +23,7 @@ n = 100
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import typing
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ from sfumato.data.tasks.base import Task
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, unknown
 from sfumato.evaluation.corpora import CORPORA, Corpus
+from sfumato.sampling.samplers.base import find_sampler
 
 _LOCAL_OPTIONS = frozenset(typing.get_type_hints(GenerateOptions)) - {"seed", "trace", "record", "constraint"}
 
@@ -73,9 +75,12 @@ class SystemConfig:
         else:
             if self.key_env:
                 raise ConfigError(f"{where}.key_env is given; allowed: only with a url")
+            allowed, sampler = _LOCAL_OPTIONS, self.options.get("sampler")
+            if isinstance(sampler, str) and ":" in sampler:
+                allowed |= {each.name for each in dataclasses.fields(find_sampler(sampler))}
             for option in self.options:
-                if option not in _LOCAL_OPTIONS:
-                    raise ConfigError(unknown(f"option of {where}", option, _LOCAL_OPTIONS))
+                if option not in allowed:
+                    raise ConfigError(unknown(f"option of {where}", option, allowed))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from sfumato.client.connection import BlockingWire, Connection, blocking, blocki
 from sfumato.client.protocol import Ask
 from sfumato.data.tasks.base import Item, Task
 from sfumato.engine.options import GenerateOptions
-from sfumato.errors import CapacityError, ConfigError, RequestError, ServerError, SfumatoError, UnreachableError
+from sfumato.errors import CapacityError, ConfigError, ServerError, SfumatoError, UnreachableError
 from sfumato.evaluation.suite import SystemConfig
 from sfumato.evaluation.tasks import first_accepted_answer
 
@@ -99,8 +99,8 @@ class LocalSystem:
             result = self._model.generate(item.prompt, **options)
             cpu_s = time.process_time() - started
         except SfumatoError as error:
-            # Of one item at a time, what does not fit never will.
-            raise FailedError(str(error), refused=isinstance(error, RequestError | CapacityError)) from error
+            # Of one item at a time, what does not fit never will. Other refusals are about the options.
+            raise FailedError(str(error), refused=isinstance(error, CapacityError)) from error
         if result.failed:
             raise FailedError(result.failure)
         return Answer(
@@ -168,7 +168,7 @@ class RemoteSystem:
                 status = error.status if isinstance(error, ServerError) else 0
                 is_final = 400 <= status < 500 and status not in (408, 409, 425, 429)
                 if is_final or attempt > self._config.max_retries:
-                    raise FailedError(str(error), attempt, refused=is_final) from error
+                    raise FailedError(str(error), attempt, refused=is_final and _is_too_long(error)) from error
                 asked_s = error.retry_after_s if isinstance(error, ServerError) else None
                 self._pause(min(60.0, 0.5 * 2 ** (attempt - 1) if asked_s is None else asked_s))
         raise AssertionError("the last attempt ends in an answer or an error")
@@ -212,6 +212,13 @@ class RemoteSystem:
 
     def close(self) -> None:
         self._api.close()
+
+
+def _is_too_long(error: SfumatoError) -> bool:
+    """Whether an API refused an item for its length; other refusals are about the request's other fields."""
+    if not isinstance(error, ServerError):
+        return False
+    return error.status == 413 or error.code == "context_length_exceeded" or "context length" in str(error)
 
 
 System = LocalSystem | RemoteSystem

@@ -32,7 +32,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
     """A Sfumato model with lm-eval's interface.
 
     Log-likelihoods of continuations are exact for autoregressive models. For canvas models they are lower bounds from
-    `samples` noise draws: the negative of the bound that `sfumato eval` measures (MDLM's NELBO under mask noise, GIDD's
+    `samples` noise draws: the negative of a bound (MDLM's NELBO under mask noise, GIDD's
     under hybrid noise, UDLM's of the leave-one-out prediction under uniform noise), in nats. The continuation is one
     canvas of its own length, or several of the trained length, each after the text before it. A canvas has at least two
     positions, so a continuation of one token is read with the end token; in block models, so is one shorter than a

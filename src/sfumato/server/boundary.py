@@ -81,7 +81,9 @@ class Limits:
     def __post_init__(self) -> None:
         for origin in self.cors_origins:
             if origin != "*" and not _ORIGIN.fullmatch(origin):
-                raise ConfigError(f"cors is {origin!r}; allowed: an origin such as http://localhost:3000, or '*' for any")
+                raise ConfigError(
+                    f"cors is {origin!r}; allowed: an origin such as http://localhost:3000, or '*' for any"
+                )
 
 
 async def refuse(request: Request, error: Exception) -> Response:

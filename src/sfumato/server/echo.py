@@ -1,8 +1,8 @@
 """Prompts returned with the log-probability of each token, as lm-eval requests them.
 
 In a canvas model a token has no likelihood of its own, but a text after another has a bound. The last tokens therefore
-get differences of bounds: from each of them on, they add up to the bound of everything after it. Earlier tokens share
-their canvas's bound evenly.
+get differences of bounds: from each of them on, they add up to the bound of everything after it, or to that of a
+shorter text, if it is larger. Earlier tokens share their canvas's bound evenly.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest
                 await read(cut, size)
             rest = 0.0
             for start in range(size - 1, cut - 1, -1):
-                nats = await bound(start, size)
+                # A longer text is never likelier; the noise of its bound can make it seem so.
+                nats = max(rest, await bound(start, size))
                 scores.share(nats - rest, start, start + 1)
                 rest = nats
             return scores

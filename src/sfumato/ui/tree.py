@@ -151,8 +151,8 @@ class Component:
             if (string and not _string_pattern(name).fullmatch(string)) or (name == "cell" and not string):
                 longest = MAX_TEXT if name == "label" else MAX_CELL
                 raise RequestError(
-                    f"{where} has the string {string!r}; allowed: 1 to {longest} characters without |, line ends, U+FFFD, and "
-                    "spaces at the ends or side by side"
+                    f"{where} has the string {string!r}; allowed: 1 to {longest} characters without |, line ends, "
+                    "U+FFFD, and spaces at the ends or side by side"
                 )
         for child in self.children:
             if child.kind not in kind.children:
