@@ -75,6 +75,23 @@ def write_endpoints(app: Any) -> None:
     _write("http.md", lines)
 
 
+def write_samplers(app: Any) -> None:
+    """Generate the page of samplers from their classes."""
+    from dataclasses import fields
+
+    from sfumato.sampling.config import SamplerConfig
+    from sfumato.sampling.samplers.base import samplers
+
+    lines = ["# Samplers", "", "The built-in ones, chosen by `sampler` or `--sampler`. Their fields are settings:"]
+    lines += ["arguments of `generate`, `--set NAME=VALUE`, or `settings` over HTTP.", ""]
+    shared = [field.name for field in fields(SamplerConfig) if field.name != "sampler"]
+    kinds = [*((name, kind, [each.name for each in fields(kind)]) for name, kind in sorted(samplers().items()))]
+    for name, kind, members in [*kinds, ("Settings of all samplers", SamplerConfig, shared)]:
+        lines += [f"## {name}", "", "```{eval-rst}", f".. autoclass:: {kind.__module__}.{kind.__qualname__}"]
+        lines += ["   :no-index:", *([f"   :members: {', '.join(members)}"] if members else []), "```", ""]
+    _write("samplers.md", lines)
+
+
 def _kind(schema: dict[str, Any]) -> str:
     """A short description of the allowed values."""
     if "$ref" in schema:
@@ -110,3 +127,4 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("builder-inited", write_commands)
     app.connect("builder-inited", write_endpoints)
+    app.connect("builder-inited", write_samplers)

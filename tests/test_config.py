@@ -126,7 +126,7 @@ def test_a_recipe_extends_another_one(tmp_path: Path):
     [
         ("3", r"extends is 3 in .*recipe\.toml; allowed: the path, from there, of another recipe"),
         ("'recipe.toml'", r"extends is 'recipe\.toml' in .*; allowed: the path, from there, of another recipe"),
-        ("'none.toml'", r"no recipe at .*none\.toml"),
+        ("'none.toml'", r"there is no file .*none\.toml"),
     ],
 )
 def test_what_cannot_be_extended(tmp_path: Path, extended: str, message: str):
@@ -142,7 +142,7 @@ def test_none_needs_an_optional_type():
 
 
 def test_unreadable_files(tmp_path: Path):
-    with pytest.raises(ConfigError, match=r"no recipe at .*nowhere\.toml"):
+    with pytest.raises(ConfigError, match=r"there is no file .*nowhere\.toml"):
         load_recipe(Outer, tmp_path / "nowhere.toml")
     (tmp_path / "latin.toml").write_bytes("name = 'ü'".encode("latin-1"))
     with pytest.raises(ConfigError, match=r"latin\.toml is not a TOML file"):

@@ -119,7 +119,9 @@ def _read_table(path: Path, extending: tuple[Path, ...] = ()) -> dict[str, Any]:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise ConfigError(f"no recipe at {path}; give the path of a TOML file, such as recipes/tiny.toml") from None
+        raise ConfigError(
+            f"there is no file {path}; allowed: the path of a TOML file, such as recipes/tiny.toml"
+        ) from None
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

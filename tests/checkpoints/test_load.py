@@ -76,13 +76,14 @@ def rewrite(directory: Path, change: Callable[[dict[str, torch.Tensor]], Any]) -
         ),
         (lambda t: t["model.norm.weight"].__setitem__(3, float("nan")), "not finite: model.norm.weight"),
         (lambda t: t["model.norm.weight"].__setitem__(3, float("-inf")), "not finite: model.norm.weight"),
+        (lambda t: t.update({"model.norm.weight": torch.ones(16, dtype=torch.int8)}), "integers: model.norm.weight"),
         (
             lambda t: t.update({"a": torch.zeros(1), "b": t.pop("model.norm.weight")}),
             "missing: model.norm.weight; unexpected: a, b$",
         ),
         (lambda t: t.update({f"x{i}": torch.zeros(1) for i in range(10)}), r"x7 and 2 more$"),
     ],
-    ids=["missing", "extra", "misshapen", "transposed", "nan", "infinite", "renamed", "many"],
+    ids=["missing", "extra", "misshapen", "transposed", "nan", "infinite", "integers", "renamed", "many"],
 )
 def test_mismatched_tensors_are_named(saved: Path, change: Callable[..., Any], message: str):
     rewrite(saved, change)

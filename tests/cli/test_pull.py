@@ -37,8 +37,8 @@ def test_delta_restores_the_original(tmp_path: Path, sfumato: Any):
 
 def test_conflicting_options(tmp_path: Path, sfumato: Any):
     for options, said in (
-        (["--to", "delta"], "--base names the checkpoint a model was trained from"),
-        (["--base", "tiny-twin"], "--base names the checkpoint a model was trained from"),
+        (["--to", "delta"], "--to delta needs --base, the checkpoint that the model was trained from"),
+        (["--base", "tiny-twin"], "--base is given; allowed: only with --to delta and --to huggingface"),
         (["--to", "delta", "--base", "x", "--dtype", "bfloat16"], "--dtype is for weights, but a delta holds differe"),
     ):
         done = sfumato("convert", "tiny", tmp_path / "out", *options)

@@ -177,4 +177,4 @@ def test_a_wrong_recipe_is_refused_before_any_work(sfumato, recipe, tmp_path, se
 def test_missing_recipe(sfumato, tmp_path):
     done = sfumato("train", tmp_path / "none.toml")
     assert done.exit_code == 2
-    assert f"no recipe at {tmp_path / 'none.toml'}" in done.stderr
+    assert f"there is no file {tmp_path / 'none.toml'}" in done.stderr

@@ -9,8 +9,9 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import Any
+from typing import Any, Literal
 
+import pydantic
 import pytest
 
 import sfumato
@@ -205,13 +206,35 @@ def test_refusals(client: Client, options: Any, status: int, param: str | None, 
     [
         ({"stps": 3}, "unknown option 'stps'; did you mean 'steps'?"),
         ({"raw": True, "schema": {}}, "raw is given with schema; allowed: with a text"),
-        ({"schema": {"const": object()}}, "cannot be sent as JSON"),
-        ({"temperature": float("nan")}, "cannot be sent as JSON"),
+        ({"schema": {"const": object()}}, "response_format cannot be sent as JSON"),
+        ({"temperature": float("nan")}, "temperature cannot be sent as JSON"),
     ],
 )
 def test_invalid_requests_are_not_sent(options: Any, message: str):
     with Client("http://127.0.0.1:9") as client, pytest.raises(RequestError, match=message.replace("?", r"\?")):
         client.generate(EXPRESSION, **options)
+
+
+def test_a_pydantic_model_is_a_schema(served: Served, client: Client):
+    class Pet(pydantic.BaseModel):
+        name: str
+        animal: Literal["cat", "dog", "parrot"]
+        color: str
+        age: int
+
+    prompt = "json: Our 8-year-old parrot Mia is red."
+    answer = client.generate(prompt, schema=Pet)
+    assert Pet.model_validate_json(answer.text).animal == "parrot"
+    assert answer.text == served.model.generate(prompt, schema=Pet, order="schema").text
+    assert client.canvas(prompt, schema=Pet).text
+
+
+def test_mistaken_edits_are_not_sent(client: Client):
+    canvas = client.canvas("1+1=", max_tokens=4)
+    with pytest.raises(RequestError, match=r"replace has \(0, 'x'\); allowed: \(start, end, text\)"):
+        canvas.edit(replace=[(0, "x")])  # type: ignore[list-item]
+    with pytest.raises(RequestError, match="canvas_id is empty"):
+        client.find_canvas("")
 
 
 @pytest.mark.parametrize("prompt", [None, 5, ["a", "b"]])

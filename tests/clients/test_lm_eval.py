@@ -142,6 +142,10 @@ def test_autoregressive_likelihood_is_exact(context: str):
     assert rolled < found
 
 
+def test_nothing_is_certain(tiny: Any):
+    assert tiny.loglikelihood(instances(("1+1=", ""))) == [(0.0, True)]
+
+
 def test_likely_text_has_a_higher_likelihood(tiny: Any):
     prompt = tiny.apply_chat_template([{"role": "user", "content": "12+5="}])
     right, wrong = tiny.loglikelihood(instances((prompt, "17"), (prompt, "93")), disable_tqdm=True)

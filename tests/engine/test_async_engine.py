@@ -12,7 +12,7 @@ from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result
-from sfumato.errors import CapacityError
+from sfumato.errors import CapacityError, RequestError
 from sfumato.spec import GenerationSpec
 
 Make = Callable[..., TextModel]
@@ -115,6 +115,20 @@ def test_slow_reader_misses_only_drafts(model: TextModel):
     # The last draft of each canvas, and at most one more that came with the first event.
     assert dict(drafts) == dict.fromkeys(commits, 4)
     assert len(drafts) <= 2 * len(commits)
+
+
+def test_requests_are_needed_and_a_running_engine(model: TextModel):
+    async def ask() -> None:
+        engine = AsyncEngine(model)
+        with pytest.raises(RequestError, match="the engine is not running; allowed: within `async with"):
+            await engine.generate(model.request("hi"))
+        async with engine:
+            with pytest.raises(
+                RequestError, match=r"the request is 'hi'; allowed: what model.request\(prompt\) returns"
+            ):
+                await engine.generate("hi")  # type: ignore[arg-type]
+
+    asyncio.run(ask())
 
 
 def test_refusals_are_raised_to_the_caller(model: TextModel):

@@ -200,6 +200,10 @@ def test_properties_come_in_the_requested_order(make_model: Make, specs: dict[st
     assert model.generate("?", schema=schema, order="schema").text == '{"b": 1, "a": 2}'
     with pytest.raises(RequestError, match="unknown order 'any order'"):
         model.generate("?", schema=schema, order="any order")
+    with pytest.raises(RequestError, match="unknown order 'x'"):
+        model.generate("?", order="x")  # type: ignore[arg-type]
+    with pytest.raises(RequestError, match="schema is <class 'int'>; allowed: an object or text with a JSON Schema"):
+        model.generate("?", schema=int)
 
 
 def test_forced_text_is_written_without_denoising(make_model: Make, specs: dict[str, GenerationSpec]):

@@ -86,6 +86,7 @@ ROWS = {
     "gsm8k": {"question": "2 + 1,000,000?", "answer": "It is easy.\n#### 1,000,002"},
     "hellaswag": {"ctx": "The cat", "endings": ["sleeps", "reads Hegel"], "label": "0"},
     "truthfulqa": {"question": "Why?", "choices": ["This.", "That."], "expected_index": 1},
+    "pairs": {"prompt": "Two and two?", "response": "four "},
 }
 
 
@@ -99,6 +100,7 @@ ROWS = {
         ),
         ("hellaswag", ["A", "A. sleeps", "The answer is A.", "I say A"], ["B", "sleeps", "AB", "I"]),
         ("truthfulqa", ["B", "(B)"], ["A or B", ""]),
+        ("pairs", ["four", " four\n"], ["Four", "four!", ""]),
     ],
 )
 def test_answers_are_judged(name: str, right: list[str], wrong: list[str], tmp_path: Path) -> None:

@@ -76,6 +76,16 @@ def test_context_length_can_be_given(both: Served):
         assert found == pytest.approx(bound(model, tokens, first), abs=1e-3)
 
 
+def test_a_prompt_is_scored_without_an_answer(both: Served):
+    answer = echoed(both, TEXT, max_tokens=0, n=2, model="twin").json()
+    whole = echoed(both, TEXT, max_tokens=1, model="twin").json()["choices"][0]["logprobs"]
+    assert answer["usage"]["completion_tokens"] == 0
+    for choice in answer["choices"]:
+        assert (choice["text"], choice["finish_reason"]) == (TEXT, "length")
+        assert choice["logprobs"]["token_logprobs"] == whole["token_logprobs"][: len(choice["logprobs"]["tokens"])]
+        assert "".join(choice["logprobs"]["tokens"]) == TEXT
+
+
 def test_echo_without_logprobs(both: Served):
     alone = both.ask("/v1/completions", prompt=TEXT, max_tokens=5).json()["choices"][0]["text"]
     [choice] = echoed(both, TEXT, max_tokens=5, logprobs=None, temperature=None, seed=0).json()["choices"]
@@ -91,6 +101,7 @@ def test_echo_without_logprobs(both: Served):
         ({"echo_from": 500}, "echo_from"),
         ({"echo_from": 3, "logprobs": None}, "echo_from"),
         ({"echo_from": 0}, "echo_from"),
+        ({"max_tokens": 0, "echo": False}, "max_tokens"),
     ],
 )
 def test_invalid_echo_is_refused(both: Served, body: dict[str, Any], named: str):

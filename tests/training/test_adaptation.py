@@ -258,6 +258,11 @@ def test_invalid_lora_settings_are_refused(path: Path, setting: str, message: st
         read(path, setting)
 
 
+def test_a_rank_beyond_the_width_is_refused(path: Path, tmp_path: Path):
+    with pytest.raises(ConfigError, match=r"lora.rank is 4000; allowed: up to \d+, the width of this model"):
+        Run(read(path, "lora.rank=4000"), tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
 )

@@ -385,10 +385,13 @@ def read_weights(
     remaining = Counter(part.name for parts in layout.values() for part in parts)
     weights: dict[str, Tensor | QuantizedWeight] = {}
     broken: list[str] = []
+    integers: list[str] = []
     for name, tensor in source:
         if name.startswith(family.ignored):
             continue
-        if tensor.numel() and not all(end.isfinite() for end in tensor.aminmax()):
+        if not tensor.is_floating_point():
+            integers.append(name)
+        elif tensor.numel() and not all(end.isfinite() for end in tensor.aminmax()):
             broken.append(name)
         first = 0
         for part in layout.get(name, ()):
@@ -409,8 +412,9 @@ def read_weights(
             remaining[part.name] -= 1
             if not remaining[part.name]:
                 yield part.name, weights.pop(part.name)
-    if broken:
-        raise CheckpointError(f"{source.where} does not hold this model: {_listing('not finite', broken)}")
+    if broken or integers:
+        problems = [_listing(kind, found) for kind, found in (("not finite", broken), ("integers", integers)) if found]
+        raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
 
 
 def _misfits(

@@ -61,11 +61,10 @@ def convert(
     from sfumato.text.tokenizer import Tokenizer
 
     _check_new(directory)
-    if to == ("delta" if base is None else "sfumato"):
-        raise ConfigError(
-            "--base names the checkpoint a model was trained from; allowed: with --to delta, "
-            "which needs it, and with --to huggingface"
-        )
+    if to == "delta" and base is None:
+        raise ConfigError("--to delta needs --base, the checkpoint that the model was trained from")
+    if to == "sfumato" and base is not None:
+        raise ConfigError("--base is given; allowed: only with --to delta and --to huggingface")
     if to == "delta" and dtype is not None:
         raise ConfigError("--dtype is for weights, but a delta holds differences; allowed: --bits")
     if bits is not None and (to == "huggingface" or dtype is not None):

@@ -29,7 +29,7 @@ from sfumato.client.protocol import (
     read_cards,
     read_revisions,
 )
-from sfumato.errors import ServerError, UnreachableError
+from sfumato.errors import RequestError, ServerError, UnreachableError
 
 
 class CanvasHandle:
@@ -98,7 +98,11 @@ class AsyncCanvas(CanvasHandle):
             StaleRevisionError: if the canvas has a newer revision, which the exception carries.
             ServerError: if another edit is running, or an option is not allowed.
         """
-        parts = None if replace is None else [{"start": at, "end": end, "text": text} for at, end, text in replace]
+        given = None if replace is None else list(replace)
+        for part in given or ():
+            if not isinstance(part, tuple | list) or len(part) != 3:
+                raise RequestError(f"replace has {part!r}; allowed: (start, end, text)")
+        parts = None if given is None else [{"start": start, "end": end, "text": text} for start, end, text in given]
         ask = ask_edit(
             self._path,
             options,
@@ -316,6 +320,8 @@ class AsyncClient(Connection):
         Raises:
             ServerError: 404 if there is none.
         """
+        if not canvas_id:
+            raise RequestError("canvas_id is empty; allowed: the id of a canvas")
         canvas = AsyncCanvas(self, {"id": canvas_id})
         await canvas.refresh()
         return canvas

@@ -30,7 +30,8 @@ class ClientOptions(TypedDict, total=False):
     stop: str | Sequence[str] | None
     system: str | None
     raw: bool | None
-    schema: Mapping[str, object] | bool | None
+    schema: Mapping[str, object] | bool | type | None
+    """A JSON Schema, or a pydantic model."""
     regex: str | None
     choices: Sequence[str] | None
     ban: Sequence[str] | None
@@ -149,7 +150,16 @@ class Ask:
         try:
             return cls(method="POST", path=path, body=json.dumps(body, allow_nan=False).encode())
         except (TypeError, ValueError) as error:
-            raise RequestError(f"an option cannot be sent as JSON: {error}") from None
+            wrong = next((name for name, value in body.items() if not _is_json(value)), "an option")
+            raise RequestError(f"{wrong} cannot be sent as JSON: {error}") from None
+
+
+def _is_json(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 # Requests.
@@ -213,7 +223,10 @@ def ask_edit(path: str, options: ClientOptions, **more: object) -> Ask:
 def _given(options: ClientOptions) -> Json:
     if foreign := sorted(options.keys() - ClientOptions.__optional_keys__):
         raise RequestError(unknown("option", foreign[0], ClientOptions.__optional_keys__))
-    return _without_none(options)
+    given = _without_none(options)
+    if (of_pydantic := getattr(given.get("schema"), "model_json_schema", None)) is not None:
+        given["schema"] = of_pydantic()
+    return given
 
 
 def _without_none(values: Mapping[str, object]) -> Json:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine, HasBundle
 from sfumato.engine.request import Event, Finished, Request, Result, results_of
+from sfumato.errors import RequestError
 
 
 class AsyncEngine:
@@ -66,9 +67,10 @@ class AsyncEngine:
             Events, with one `Finished` per answer.
 
         Raises:
-            RequestError, CapacityError: see `Engine.submit`.
+            RequestError, CapacityError: see `Engine.submit`; also if the engine is not running.
         """
-        assert self._thread is not None, "use it with `async with`"
+        if self._thread is None:
+            raise RequestError("the engine is not running; allowed: within `async with AsyncEngine(model) as engine`")
         request_id = self.engine.submit(request, drafts=drafts, latest_only=not every_draft)
         news = self._news[request_id] = asyncio.Event()
         self._wake.set()

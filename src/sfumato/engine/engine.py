@@ -22,7 +22,7 @@ from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.errors import BusyError, ConfigError
+from sfumato.errors import BusyError, ConfigError, RequestError
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
@@ -149,9 +149,11 @@ class Engine:
         """Refuse a request that can never run.
 
         Raises:
-            RequestError: if the model cannot do it.
+            RequestError: if it is no request, or the model cannot do it.
             CapacityError: if it does not fit the model or the cache.
         """
+        if not isinstance(request, Request):
+            raise RequestError(f"the request is {request!r:.100}; allowed: what model.request(prompt) returns")
         self.bundle.check(request)
         self.cache.check_fits(self.bundle.num_reserved(request))
         check_number("n", request.n, 1, self.config.max_queue, whole=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, get_args
 
 from sfumato.constraints import dfa
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
 from sfumato.constraints.dfa import from_constraint
-from sfumato.constraints.json_schema import language_of_schema
+from sfumato.constraints.json_schema import Order, language_of_schema
 from sfumato.constraints.regex import from_regex
 from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
+from sfumato.sampling.samplers.base import check_choice
 from sfumato.text.tokenizer import Tokenizer
 
 # Limits on cached automata: their number, and their states in total; a state takes about a kilobyte.
@@ -51,8 +52,9 @@ class Languages:
             RequestError: if a constraint is invalid, or no text satisfies all of them.
         """
         wanted: dict[str, tuple[object, Maker]] = {}
+        check_choice("order", order := options.get("order", "any"), get_args(Order))
         if (schema := options.get("schema")) is not None:
-            read, order = _read_schema(schema), options.get("order", "any")
+            read = _read_schema(schema)
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
         for name, regex in (("regex", options.get("regex")), ("pin", pin)):
             if regex is not None:
@@ -109,6 +111,10 @@ def _read_schema(given: Schema) -> Any:
     """A schema as an object."""
     if (of_pydantic := getattr(given, "model_json_schema", None)) is not None:
         return of_pydantic()
+    if not isinstance(given, Mapping | bool | str):
+        raise RequestError(
+            f"schema is {given!r:.100}; allowed: an object or text with a JSON Schema, or a pydantic model"
+        )
     try:
         return json.loads(given) if isinstance(given, str) else given
     except ValueError as error:

@@ -28,12 +28,13 @@ import os
 import typing
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sfumato.config import load_recipe
 from sfumato.data.tasks import find_task
 from sfumato.data.tasks.base import Task
 from sfumato.engine.options import GenerateOptions
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import ConfigError, RequestError, unknown
 from sfumato.evaluation.corpora import CORPORA, Corpus
 from sfumato.sampling.samplers.base import find_sampler
 
@@ -67,6 +68,8 @@ class SystemConfig:
         if self.max_retries < 0:
             raise ConfigError(f"{where}.max_retries is {self.max_retries}; allowed: 0 or more")
         if self.url:
+            if urlsplit(self.url).scheme not in ("http", "https") or not urlsplit(self.url).netloc:
+                raise ConfigError(f"{where}.url is {self.url!r}; allowed: such as 'http://127.0.0.1:8000/v1'")
             for given, field_name in ((self.quantize, "quantize"), (self.threads, "threads")):
                 if given:
                     raise ConfigError(f"{where}.{field_name} is for a local model; leave it out with a url")
@@ -77,7 +80,10 @@ class SystemConfig:
                 raise ConfigError(f"{where}.key_env is given; allowed: only with a url")
             allowed, sampler = _LOCAL_OPTIONS, self.options.get("sampler")
             if isinstance(sampler, str) and ":" in sampler:
-                allowed |= {each.name for each in dataclasses.fields(find_sampler(sampler))}
+                try:
+                    allowed |= {each.name for each in dataclasses.fields(find_sampler(sampler))}
+                except RequestError as error:
+                    raise ConfigError(f"{where}.options: {error}") from None
             for option in self.options:
                 if option not in allowed:
                     raise ConfigError(unknown(f"option of {where}", option, allowed))

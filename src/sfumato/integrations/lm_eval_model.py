@@ -132,7 +132,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         for (pair, context, continuation), is_greedy in zip(
             tqdm(requests, desc="likelihoods", disable=disable_tqdm), greedy, strict=True
         ):
-            found.append((-self._nats(context, continuation), is_greedy))
+            found.append((-self._nats(context, continuation), is_greedy or not continuation))
             self.cache_hook.add_partial("loglikelihood", pair, found[-1])
         return found
 
@@ -184,7 +184,8 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         found = [False] * len(pairs)
         if not self.greedy:
             return found
-        indices = [i for i, (_, continuation) in enumerate(pairs) if len(continuation) <= self._num_positions // 2]
+        lengths = range(1, self._num_positions // 2 + 1)
+        indices = [i for i, (_, continuation) in enumerate(pairs) if len(continuation) in lengths]
         requests = [
             self.model.request(
                 tuple(context[len(continuation) - self._num_positions :]),

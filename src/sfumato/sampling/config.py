@@ -132,11 +132,15 @@ class SamplerConfig:
                 check_settings([key], kind)
                 has = f"its settings are {', '.join(fields)}" if fields else "it has no settings"
                 raise RequestError(f"sampler {kind.name!r} has no {key}; {has}, and those that all samplers share")
-        sampler = (
-            dataclasses.replace(base.sampler, **sampler_settings)
-            if kind is type(base.sampler)
-            else kind(**sampler_settings)
-        )
+        try:
+            sampler = (
+                dataclasses.replace(base.sampler, **sampler_settings)
+                if kind is type(base.sampler)
+                else kind(**sampler_settings)
+            )
+        except TypeError as error:
+            # Of its own check, which expects numbers.
+            raise RequestError(f"sampler {kind.name!r} with {sampler_settings}: {error}") from error
         if kind.reverse and not base.sampler.reverse:
             # The defaults of a model that writes block by block do not suit it.
             common.setdefault("block_length", 0)

@@ -364,6 +364,11 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
         raise RequestError(f"echo_from is {body.echo_from}; allowed: only with echo and logprobs")
     if len(prompts) > 1 and body.stream:
         raise RequestError(f"prompt has {len(prompts)} texts; allowed in a stream: one")
+    if body.max_tokens == 0:
+        if not body.echo:
+            raise RequestError("max_tokens is 0; allowed: only with echo")
+        # Nothing is generated, see `echo_answer`.
+        body = body.model_copy(update={"max_tokens": 1})
     return [make_request(model, prompt, body, raw=isinstance(prompt, str)) for prompt in prompts]
 
 

@@ -69,7 +69,10 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
             raise RequestError(
                 f"echo_from is {body.echo_from}; allowed: 1 to {len(request.prompt) - 1}, a prompt's tokens"
             )
-    results = await answers(hosted, requests, bill)
+    if body.max_tokens == 0:
+        results = [_nothing(hosted.model, request) for request in requests]
+    else:
+        results = await answers(hosted, requests, bill)
     answer = text_answer(hosted.model, body, results)
     choices = iter(answer["choices"])
     for prompt, request, prompt_results in zip(body.prompts, requests, results, strict=True):
@@ -84,6 +87,15 @@ async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: li
             if scores is not None:
                 choice["logprobs"] = _joined(hosted.model, request.prompt, scores, choice["logprobs"], result)
     return answer
+
+
+def _nothing(model: TextModel, request: Request) -> list[Result]:
+    """Empty answers."""
+    usage = Usage(prompt_tokens=len(request.prompt))
+    seeds = range(request.seed, request.seed + request.n)
+    return [
+        Result(text="", tokens=(), finish_reason="length", seed=seed, model=model.name, usage=usage) for seed in seeds
+    ]
 
 
 async def _scored(hosted: HostedModel, request: Request, body: CompletionRequest, bill: Bill) -> _Scores:

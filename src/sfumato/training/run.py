@@ -333,6 +333,9 @@ def _correct(model: Decoder, recipe: Recipe, start: Collection[str]) -> None:
     if recipe.lora is not None:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name not in start)
+        largest = min(model.config.hidden_size, model.config.num_attention_heads * model.config.head_dim)
+        if recipe.lora.rank > largest:
+            raise ConfigError(f"lora.rank is {recipe.lora.rank}; allowed: up to {largest}, the width of this model")
         add_lora(model, recipe.lora.rank, recipe.lora.alpha, seed=recipe.train.seed)
 
 

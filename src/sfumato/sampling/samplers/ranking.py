@@ -19,7 +19,7 @@ Budget = Literal["even", "truncated"]
 class _Ranking(Sampler):
     by_schedule = True
     budget: Budget = "even"
-    """How many positions a step accepts: an even share (LLaDA, SDAR), or the share that the reverse process would
+    """Positions accepted per step, either an even share (LLaDA, SDAR) or the share that the reverse process would
     decide, rounded down (Dream)."""
 
     def __post_init__(self) -> None:

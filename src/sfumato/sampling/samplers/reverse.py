@@ -118,8 +118,8 @@ class PredictorCorrector(Ancestral):
 
     name = "predictor-corrector"
     corrector_k: int = 1
-    """Positions redrawn per step, 0 or more: those whose token, after the ancestral step, has the lowest margin over
-    the best other token. Keep it small relative to the canvas."""
+    """Positions redrawn per step, 0 or more, at which the token has the lowest margin over the best other one after the
+    ancestral step. Keep it small relative to the canvas."""
 
     def __post_init__(self) -> None:
         check_number("corrector_k", self.corrector_k, 0, 2**31 - 1, whole=True)
