@@ -41,6 +41,7 @@ __all__ = [
     "Sampler",
     "SamplerConfig",
     "SamplerOptions",
+    "SearchConfig",
     "ServerError",
     "SfumatoError",
     "StaleRevisionError",

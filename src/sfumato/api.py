@@ -29,6 +29,7 @@ from sfumato.engine.threads import choose_threads
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
 from sfumato.gguf_file import GGUFFile
 from sfumato.mend.mender import Mended, Mender, load_mender
+from sfumato.mend.search import SearchConfig
 from sfumato.models.decoder import fuse
 from sfumato.models.model import find_device
 from sfumato.models.quantization.weights import QUANTIZATIONS, Quantization
@@ -61,6 +62,7 @@ __all__ = [
     "Sampler",
     "SamplerConfig",
     "SamplerOptions",
+    "SearchConfig",
     "SfumatoError",
     "TextConstraint",
     "TextModel",

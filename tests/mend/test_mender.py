@@ -145,7 +145,9 @@ def test_unexecuted_code_is_not_edited(mender: Mender, project: Path) -> None:
     (project / "test_core.py").write_text("import cores\n")
     [(_, mended)] = mend_project(mender, project)
     end = "ModuleNotFoundError: No module named 'cores'"
-    assert mended == Mended(CORE, reason=f"the failing tests execute no line of it, and end with: {end}")
+    assert mended == Mended(
+        CORE, reason=f"the failing tests execute no line of it; run in {project}, they end with: {end}"
+    )
 
 
 def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:

@@ -79,6 +79,10 @@ class Mender:
         self.proposer = Proposer(model)
         self._length = length - _SLOTS
 
+    def __repr__(self) -> str:
+        judged = ", with a judge" if self._load_judge is not None else ""
+        return f"Mender({self._model.num_parameters / 1e6:.1f}M parameters{judged})"
+
     def mend(
         self,
         source: str,
@@ -91,7 +95,8 @@ class Mender:
 
         Args:
             source: Python code, or nearly.
-            verify: whether a text that parses is correct; None leaves text that parses unchanged.
+            verify: whether a text that parses is correct; None leaves text that parses unchanged. An exception ends the
+                search.
             function: name of the only function to edit.
         """
         check_characters(source)
@@ -215,7 +220,7 @@ class Mender:
             repair = search.run(targets)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
-            more = "" if targets else f", and end with: {_last_line(outcome.output)}"
+            more = "" if targets else f"; run in {root}, they end with: {_last_line(outcome.output)}"
             if outcome.status is None:
                 more = f"; the tests did not end within {outcome.seconds:.0f} s even before the first edit"
             if proposed:
