@@ -8,6 +8,10 @@ const PAGE = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox: Bread");
 
 /** A model that gives these answers in turn, and what it was asked. */
 function scripted(...texts: string[]): [Api, Record<string, unknown>[]] {
+  return ending("stop", ...texts);
+}
+
+function ending(reason: string, ...texts: string[]): [Api, Record<string, unknown>[]] {
   const asked: Record<string, unknown>[] = [];
   const fetcher = (_: unknown, init?: RequestInit) => {
     const text = texts[asked.length] ?? "";
@@ -15,7 +19,7 @@ function scripted(...texts: string[]): [Api, Record<string, unknown>[]] {
     const base = { canvas_id: "c", rev: 0 };
     const events = [
       { ...base, seq: 0, type: "canvas.commit", block: 0, chars: [0, text.length], text },
-      { ...base, seq: 1, type: "canvas.done", status: "done", text, finish_reason: "stop" },
+      { ...base, seq: 1, type: "canvas.done", status: "done", text, finish_reason: reason },
     ];
     return Promise.resolve(new Response(events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("")));
   };
@@ -97,4 +101,11 @@ test("what the model cannot copy is not asked for", async () => {
 
 test("half a character is not shown", () => {
   expect(() => parse("a page\n b header: Hang ph\ufffd")).toThrow("U+FFFD");
+});
+
+test("a screen that was cut off is not shown", async () => {
+  const cut = "a page\n b list\n  c checkbox: Milk\n  d checkbox: Mi";
+  const [api, asked] = ending("length", ...Array<string>(9).fill(cut));
+  await expect(write(api, "ui", "a list with twelve items")).rejects.toThrow("no screen that can be shown");
+  expect(asked).toHaveLength(5);
 });

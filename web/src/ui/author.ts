@@ -126,6 +126,7 @@ export async function write(
     }
     if (isRefusal(text)) throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
     try {
+      if (page === null && ending === "length") throw new PageError("it does not end");
       const made = page === null ? begun(parse(text)) : execute(page, text);
       const lost = page === null ? null : unnamed(page, text, said);
       if (lost !== null) {
@@ -144,7 +145,7 @@ export async function write(
     } catch (error) {
       if (!(error instanceof PageError)) throw error;
       reason = error.message;
-      const kept = page === null && attempt > 1 ? parseDraft(text) : null;
+      const kept = page === null && attempt > 1 && ending !== "length" ? parseDraft(text) : null;
       if (kept !== null && toText(kept).split("\n").length >= text.split("\n").length - MAX_LOST) {
         return { page: begun(kept), program: null, usage, ms: performance.now() - start };
       }

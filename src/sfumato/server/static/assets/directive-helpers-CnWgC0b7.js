@@ -1,4 +1,4 @@
-import{l as d}from"./index-572XCe1e.js";/**
+import{l as d}from"./index-BRH9lgTG.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
