@@ -375,6 +375,8 @@ def test_unknown_model_names_are_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match=r"file is a file; allowed: a checkpoint directory, or a \.gguf"):
         load(tmp_path / "file")
+    with pytest.raises(CheckpointError, match="the model is ''; allowed: a name or a path"):
+        load("")
     with pytest.raises(CheckpointError, match="the model is None; allowed: a name or a path"):
         load(None)  # type: ignore[arg-type]
 

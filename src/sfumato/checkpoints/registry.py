@@ -58,7 +58,7 @@ def find_model(name: str | Path) -> Path:
     Raises:
         CheckpointError: if there is no such model.
     """
-    if not isinstance(name, str | Path):
+    if not isinstance(name, str | Path) or name == "":
         raise CheckpointError(f"the model is {name!r:.80}; allowed: a name or a path")
     if name in PACKAGED:
         return locate(str(name))
