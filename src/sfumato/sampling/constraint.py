@@ -52,7 +52,7 @@ def _loops() -> ModuleType:
     from sfumato.sampling import strings
 
     if not any(Path(str(strings.find.stats.cache_path)).glob("strings.find-*")):
-        _LOG.warning("compiling loops for constraints and edits, once: this takes about ten seconds")
+        _LOG.warning("compiling loops for constraints and edits, once: this takes about five seconds")
     return strings
 
 

@@ -61,7 +61,8 @@ def find(
             if goes and (fixed_L[position] < 0 or member_KC[set_A[arc], fixed_L[position]]):
                 leads[from_A[arc]] = True
                 count += 1
-        possible[position] &= leads
+        for one in range(num_states):
+            possible[position, one] &= leads[one]
     first_L, size_L = np.zeros(length + 1, dtype=np.int64), np.zeros(length + 1, dtype=np.int64)
     number = np.zeros((length + 1, num_states), dtype=np.int64)
     for position in range(length + 1):
@@ -81,6 +82,18 @@ def find(
                 arc_P += 1
     first_L[length] = arc_P
     return first_L, size_L, from_P[:arc_P], to_P[:arc_P], set_P[:arc_P]
+
+
+@njit(cache=True)
+def _first(from_P: Array, low: int, high: int, state: int) -> int:
+    """Index of a state's first arc, of those from one index to another."""
+    while low < high:
+        middle = (low + high) // 2
+        if from_P[middle] < state:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True)
@@ -115,11 +128,15 @@ def solve(
         marginal_LC: float64; factor from each class's weight to its marginal, up to a constant per position.
     """
     length, num_classes = best_LC.shape
-    num_sets, max_states = len(first_K) - 1, size_L.max()
+    num_sets, max_states = len(first_K) - 1, 1
+    for size in size_L:
+        max_states = max(max_states, size)
     # Weights of classes and sets, and the best of each.
     weight_LC = np.zeros((length, num_classes))
-    weight_LK, score_LK = np.ones((length, num_sets)), np.zeros((length, num_sets))
-    seen_K = np.full(num_sets, -1)
+    weight_LK, score_LK = np.zeros((length, num_sets)), np.zeros((length, num_sets))
+    weight_LK[:] = 1.0
+    seen_K = np.zeros(num_sets, np.int64)
+    seen_K[:] = -1
     used, num_used = np.zeros(num_sets, np.int64), 0
     for position in range(length):
         if fixed_L[position] >= 0:
@@ -145,15 +162,20 @@ def solve(
             weight_LK[position, one], score_LK[position, one] = weight, score
 
     # Backward: how well strings continue from each state if that counts, in total, and at best.
-    sum_LS, all_LS = np.ones((length + 1, max_states)), np.zeros((length, max_states))
-    top_LS = np.full((length + 1, max_states), -np.inf)
+    sum_LS, all_LS = np.zeros((length + 1, max_states)), np.zeros((length, max_states))
+    top_LS = np.zeros((length + 1, max_states))
+    sum_LS[:], top_LS[:] = 1.0, -np.inf
     top_LS[length] = 0.0
     for position in range(length - 1, -1, -1):
         low, high = first_L[position], first_L[position + 1]
         for arc in range(low, high):
             all_LS[position, from_P[arc]] += weight_LK[position, set_P[arc]] * sum_LS[position + 1, to_P[arc]]
         if weighs_suffix:
-            sum_LS[position] = np.maximum(all_LS[position] / all_LS[position].max(), _TINY)
+            largest = 0.0
+            for here in range(max_states):
+                largest = max(largest, all_LS[position, here])
+            for here in range(max_states):
+                sum_LS[position, here] = max(all_LS[position, here] / largest, _TINY)
         for arc in range(low, high):
             here, there = from_P[arc], to_P[arc]
             score = score_LK[position, set_P[arc]] + top_LS[position + 1, there]
@@ -162,7 +184,8 @@ def solve(
             top_LS[position, here] = max(top_LS[position, here], score)
     # Forward, and the marginals.
     marginal_LC = np.zeros((length, num_classes))
-    sum_S, share_K = np.ones(max_states), np.zeros(num_sets)
+    sum_S, share_K = np.zeros(max_states), np.zeros(num_sets)
+    sum_S[:] = 1.0
     for position in range(length):
         new_S = np.zeros(max_states)
         for arc in range(first_L[position], first_L[position + 1]):
@@ -182,14 +205,14 @@ def solve(
     best_state, drawn_state = 0, 0
     for position in range(length):
         low, high = first_L[position], first_L[position + 1]
-        best_arc = low + np.searchsorted(from_P[low:high], best_state)
+        best_arc = _first(from_P, low, high, best_state)
         for arc in range(best_arc + 1, high):
             if from_P[arc] != best_state:
                 break
             score = score_LK[position, set_P[arc]] + top_LS[position + 1, to_P[arc]]
             if score > score_LK[position, set_P[best_arc]] + top_LS[position + 1, to_P[best_arc]]:
                 best_arc = arc
-        drawn_arc = low + np.searchsorted(from_P[low:high], drawn_state)
+        drawn_arc = _first(from_P, low, high, drawn_state)
         running = 0.0
         for arc in range(drawn_arc, high):
             if from_P[arc] != drawn_state:
@@ -269,7 +292,8 @@ def weigh(scores_NV: Array, order_V: Array, first_C: Array, class_V: Array, neve
     """
     num_rows, num_classes = len(scores_NV), len(first_C) - 1
     weights_NV = np.empty((num_rows, len(order_V)), np.float32)
-    best_NC, sums_NC = np.full((num_rows, num_classes), never), np.full((num_rows, num_classes), never)
+    best_NC, sums_NC = np.empty((num_rows, num_classes)), np.empty((num_rows, num_classes))
+    best_NC[:], sums_NC[:] = never, never
     best_C = np.empty(num_classes, np.float32)
     for n in range(num_rows):
         scores_V, weights_V = scores_NV[n], weights_NV[n]
@@ -312,7 +336,8 @@ def share(
         confidence_N: float32.
     """
     num_rows, num_classes = sums_NC.shape
-    bias_NC, confidence_N = np.full((num_rows, num_classes), never, np.float32), np.empty(num_rows, np.float32)
+    bias_NC, confidence_N = np.empty((num_rows, num_classes), np.float32), np.empty(num_rows, np.float32)
+    bias_NC[:] = never
     log_C = np.empty(num_classes)
     for n in range(num_rows):
         top = -np.inf
@@ -324,8 +349,13 @@ def share(
         for c in range(num_classes):
             if marginal_NC[n, c] > 0.0 and log_C[c] + sums_NC[n, c] - top >= faint:
                 bias_NC[n, c] = log_C[c]
-        scores_C = sums_NC[n] + log_C if weighs_suffix else sums_NC[n]
-        confidence_N[n] = (
-            weight_N[n] * np.exp(scores_C[drawn_N[n]] - scores_C.max()) / np.exp(scores_C - scores_C.max()).sum()
-        )
+        if not weighs_suffix:
+            log_C[:] = 0.0
+        largest, total = -np.inf, 0.0
+        for c in range(num_classes):
+            largest = max(largest, sums_NC[n, c] + log_C[c])
+        for c in range(num_classes):
+            total += np.exp(sums_NC[n, c] + log_C[c] - largest)
+        drawn = drawn_N[n]
+        confidence_N[n] = weight_N[n] * np.exp(sums_NC[n, drawn] + log_C[drawn] - largest) / total
     return bias_NC, confidence_N
