@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Api } from "../src/core/api";
 import { setLooks } from "../src/core/preferences";
-import { miscounts, NotUnderstood, unnamed, write } from "../src/ui/author";
+import { miscounts, NotUnderstood, surplus, unnamed, write } from "../src/ui/author";
 import { parse, toText } from "../src/ui/tree";
 
 const PAGE = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox: Bread");
@@ -108,4 +108,23 @@ test("a screen that was cut off is not shown", async () => {
   const [api, asked] = ending("length", ...Array<string>(9).fill(cut));
   await expect(write(api, "ui", "a list with twelve items")).rejects.toThrow("no screen that can be shown");
   expect(asked).toHaveLength(5);
+});
+
+test("a new screen lists as many things as were asked for", async () => {
+  const items = (count: number) => Array.from({ length: count }, (_, i) => `  checkbox: Thing ${i}`);
+  const page = (count: number) => ["page", " header: Tea", " list", ...items(count)].join("\n");
+  const [api, asked] = scripted(page(5));
+  const made = await write(api, "ui", "a list about tea with four items, two done");
+  expect(toText(made.page).split("\n")).toHaveLength(7);
+  expect(toText(made.page)).not.toContain("Thing 4");
+  expect(asked).toHaveLength(1);
+  const [few, again] = scripted(page(2), page(3), page(4));
+  await write(few, "ui", "a list about tea with 4 things to do");
+  expect(again.map(({ seed }) => seed)).toEqual([0, 1]);
+  const parsed = parse(page(3));
+  expect(surplus(parsed, "three tasks")).toBe(0);
+  expect(surplus(parsed, "a list with 12 entries")).toBe(-9);
+  expect(surplus(parsed, "a list of milk and bread")).toBe(null);
+  expect(surplus(parsed, "five items and two tasks")).toBe(null);
+  expect(surplus(parse("page\n list\n  item: A\n list\n  item: B"), "five items")).toBe(null);
 });

@@ -23,6 +23,14 @@ const UNREAD =
 /** What says that more than one thing is meant, or a thing that was not named. */
 const MEANS_MORE =
   /\b(?:all|both|every\w*|whole|entire|them|these|those|it|this|that|lists?|tables?|rows?|tabs?|cards?|sections?|columns?|groups?|windows?|forms?|panels?|box(?:es)?)\b/i;
+const NUMBERS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(
+  " ",
+);
+/** How many things a screen shall list. */
+const ASKED = new RegExp(
+  `\\b(\\d{1,2}|${NUMBERS.join("|")}) (?:[a-z-]+ )?(?:items|tasks|entries|things|chores|rows|points|steps|lines|jobs)\\b`,
+  "gi",
+);
 /** Lines that may be left out of a screen where they cannot be mended. */
 const MAX_LOST = 2;
 
@@ -64,6 +72,23 @@ export function unnamed(page: Component, program: string, sentence: string): Com
   const names = (each: Component) => [each.kind, ...each.text.toLowerCase().split(" ")];
   const holders = [...walk(page)].filter(({ id, children }) => deleted.has(id) && children.length > 0);
   return holders.find((each) => !names(each).some((name) => name !== "" && said.includes(name))) ?? null;
+}
+
+/** How many more things a new page lists than a sentence asks for; null if it does not say, or there are several lists. */
+export function surplus(page: Component, sentence: string): number | null {
+  const [asked, ...others] = [...sentence.matchAll(ASKED)].map(([, number = ""]) => number.toLowerCase());
+  const [holder, ...more] = [...walk(page)].filter(({ kind }) => kind === "list" || kind === "table");
+  if (asked === undefined || others.length > 0 || holder === undefined || more.length > 0) return null;
+  return holder.children.length - (NUMBERS.includes(asked) ? NUMBERS.indexOf(asked) + 2 : Number(asked));
+}
+
+/** A new page with the last things that are too many left out. */
+function counted(page: Component, sentence: string): Component {
+  const number = surplus(page, sentence) ?? 0;
+  const holder = [...walk(page)].find(({ kind }) => kind === "list" || kind === "table");
+  if (number <= 0 || holder === undefined) return page;
+  const ids = holder.children.slice(-number).map(({ id }) => id);
+  return execute(page, `del ${ids.join(",")}`);
 }
 
 /** What was written, as it is on a page that has changed since the page it was written for. Throws PageError. */
@@ -127,7 +152,11 @@ export async function write(
     if (isRefusal(text)) throw new NotUnderstood(`The model declines: ${text.replace("refuse: ", "")}.`);
     try {
       if (page === null && ending === "length") throw new PageError("it does not end");
-      const made = page === null ? begun(parse(text)) : execute(page, text);
+      const made = page === null ? begun(counted(parse(text), said)) : execute(page, text);
+      if (page === null && attempt === 1 && (surplus(made, said) ?? 0) < 0) {
+        request = { ...base, seed: seed + attempt };
+        continue;
+      }
       const lost = page === null ? null : unnamed(page, text, said);
       if (lost !== null) {
         const what = `the ${lost.kind}${lost.text === "" ? "" : ` “${lost.text}”`}`;

@@ -1,4 +1,4 @@
-import{l as d}from"./index-BRH9lgTG.js";/**
+import{l as d}from"./index-T50euHsn.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

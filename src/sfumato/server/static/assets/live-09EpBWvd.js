@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-BRH9lgTG.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./directive-helpers-CnWgC0b7.js";/**
+import{E as n,A as s}from"./index-T50euHsn.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./directive-helpers-CzmRCVvY.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
