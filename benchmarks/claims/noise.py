@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 SUITE, DIRECTORY = Path("recipes/noise.toml"), Path("reports/noise")
 SIZE = (8.0, 3.4)
-_COLORS = ("#d95f0e", "#756bb1", "#31a354", "#a1d99b")
+_COLORS = {
+    **{"random": "#d95f0e", "random-1-step": "#fdbe85", "mask-confidence": "#006d2c", "mask-entropy": "#31a354"},
+    **{"mask-remdm": "#74c476", "mask-1-step": "#c7e9c0"},
+}
 
 
 def measure(n: int) -> Iterator[Row]:
@@ -44,13 +47,15 @@ def plot(rows: Sequence[Row], figure: Figure) -> None:
     axes = figure.subplots()
     tasks, systems = (list(dict.fromkeys(row[key] for row in rows)) for key in ("task", "system"))
     width = 0.8 / len(systems)
-    for number, (system, color) in enumerate(zip(systems, _COLORS, strict=False)):
+    for number, system in enumerate(systems):
         shown = [row for row in rows if row["system"] == system]
         where = [tasks.index(row["task"]) + width * (number - (len(systems) - 1) / 2) for row in shown]
         errors = error_bars(shown, "score")
-        bars = axes.bar(where, [row["score"] for row in shown], 0.95 * width, yerr=errors, color=color, label=system)
+        bars = axes.bar(
+            where, [row["score"] for row in shown], 0.95 * width, yerr=errors, color=_COLORS.get(system), label=system
+        )
         axes.bar_label(bars, [f"{row['denoising_steps']:.0f}" for row in shown], fontsize=6)
     axes.set_xticks(range(len(tasks)), tasks, fontsize=8)
     axes.set(ylabel="share of right answers", ylim=(0, 1), title="Right answers, and above them the steps taken")
     axes.title.set_fontsize(10)
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend(fontsize=7, frameon=False, ncols=2)

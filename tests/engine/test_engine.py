@@ -14,6 +14,7 @@ import torch
 from benchmarks.integrity import check_engine
 
 import plain
+import sfumato
 from settings import sampler_config
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
@@ -318,12 +319,12 @@ def test_cancelling_returns_committed_text_and_frees_pages(make_model: Make):
     assert not engine.has_work
 
 
-def test_deadline_returns_committed_text(make_model: Make, monkeypatch: pytest.MonkeyPatch):
+def test_deadline_returns_the_text_so_far(make_model: Make, monkeypatch: pytest.MonkeyPatch):
     model = make_model(PLAIN)
     engine = Engine(model)
     now = 64.0
     monkeypatch.setattr("time.perf_counter", lambda: now)
-    settings: dict[str, Any] = {"max_tokens": 40, "steps": 3, "adaptive": False}
+    settings: dict[str, Any] = {"max_tokens": 40, "steps": 4, "adaptive": False}
     hurried = engine.submit(model.request("hello", deadline_ms=1250, **settings))
     waiting = engine.submit(model.request("hello", deadline_ms=1000, priority=-1, **settings))
     calm = engine.submit(model.request("hello", **settings))
@@ -335,8 +336,23 @@ def test_deadline_returns_committed_text(make_model: Make, monkeypatch: pytest.M
     found = results(drain(engine))
     [late], [complete] = found[hurried], found[calm]
     assert (late.finish_reason, complete.finish_reason) == ("deadline", "length")
-    assert late.tokens == complete.tokens[:8]
+    # A canvas of eight tokens was committed; the draft of the next one takes a last step.
+    assert late.tokens[:8] == complete.tokens[:8]
+    assert (len(late.tokens), late.usage.denoising_steps, late.usage.canvases) == (16, 4 + 2, 2)
     assert late.usage.total_s == pytest.approx(1.25)
+
+
+def test_what_has_settled_by_the_deadline_is_whole(monkeypatch: pytest.MonkeyPatch):
+    model, now = sfumato.load("tiny"), 64.0
+    prompt = "answer, then derive: 2*6+1^2"
+    engine, whole = Engine(model), model.generate(prompt)
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    number = engine.submit(model.request(prompt, steps=1000, adaptive=False, deadline_ms=1000))
+    for _ in range(9):
+        assert not results(step(engine))
+    now += 2
+    [late] = results(drain(engine))[number]
+    assert (late.finish_reason, late.text, late.usage.denoising_steps) == ("deadline", whole.text, 9)
 
 
 def test_oversized_requests_are_refused_at_submission(make_model: Make):

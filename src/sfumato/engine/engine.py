@@ -263,7 +263,13 @@ class Engine:
 
     def _expire(self) -> None:
         now = time.perf_counter()
-        self._end([sequence for sequence in self._open_sequences() if sequence.is_late(now)], "deadline")
+        late = [sequence for sequence in self._open_sequences() if sequence.is_late(now) and not sequence.hurried]
+        if self._batch is not None:
+            hurried = [sequence for sequence in late if sequence.can_hurry and int(self._batch.step_R[sequence.row])]
+            for sequence in hurried:
+                sequence.hurried = True
+            self._batch = self._batch.hurried([sequence.row for sequence in hurried]) if hurried else self._batch
+        self._end([sequence for sequence in late if not sequence.hurried], "deadline")
 
     def _admit(self) -> None:
         """Reserve cache pages for waiting sequences, in order. A sequence that does not fit now can be overtaken, but
@@ -396,6 +402,8 @@ class Engine:
     def _commit(self, sequence: Sequence, canvas: FinishedCanvas) -> None:
         start = sequence.num_written
         sequence.commit(canvas)
+        if sequence.hurried and sequence.finish_reason is None:
+            sequence.finish("deadline")
         assert sequence.cached is not None
         if sequence.complete is not None and sequence.finish_reason is None:
             # It reopens another canvas. Admission, which comes next, finds what was written before that one.

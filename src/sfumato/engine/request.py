@@ -32,8 +32,8 @@ RANGES: dict[str, tuple[int, int | None]] = {
 FinishReason = Literal["stop", "steps", "length", "deadline", "cancelled", "unsure", "error"]
 """stop: the model ended its text, a stop string was reached, or the start was filled in; steps: the same, but a canvas
 had not settled when its steps ran out (`Usage.unsettled`), so the answer may be noise; length: max_tokens was reached;
-deadline, cancelled: only what was committed until then; unsure: an edit was rejected, see `TextModel.edit`; error: the
-model gave NaN or infinite logits, or this answer alone failed."""
+deadline: the text at that time, whose last canvas may be noise; cancelled: only what was committed until then; unsure:
+an edit was rejected, see `TextModel.edit`; error: the model gave NaN or infinite logits, or this answer failed."""
 
 
 @dataclass(frozen=True, kw_only=True)

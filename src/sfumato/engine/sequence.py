@@ -116,6 +116,8 @@ class Sequence:
     top: dict[int, tuple[tuple[int, float], ...]] = field(default_factory=dict)
     """If requested, the most probable tokens at each answer position, with log-probabilities."""
     finish_reason: FinishReason | None = None
+    hurried: bool = False
+    """Whether the deadline has passed, and the next step on its canvas is the last."""
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
@@ -204,6 +206,11 @@ class Sequence:
         """Whether its deadline has passed, by `time.perf_counter`."""
         deadline_ms = self.request.deadline_ms
         return deadline_ms is not None and now - self.started >= deadline_ms / 1000
+
+    @property
+    def can_hurry(self) -> bool:
+        """Whether it has a canvas whose draft is worth one more step when the deadline has passed."""
+        return self.row >= 0 and self.complete is None and not self.verifies
 
     def open_canvas(self) -> tuple[list[int], list[bool]]:
         """Open the next canvas and return its clean tokens and which of them are frozen."""
@@ -363,8 +370,9 @@ class Sequence:
         new = self._answer(self._num_told, told)
         self.events.put(Committed(variation=self.variation, canvas=self.canvas, text=piece, **new))
         self._num_told, self.canvas = told, self.canvas + 1
-        if self.finish_reason is not None and not self._reopen():
-            self.finish(self.finish_reason)
+        if self.finish_reason is not None and (self.hurried or not self._reopen()):
+            is_early = self.hurried and (canvas.unsettled or not self.request.sampler.adaptive)
+            self.finish("deadline" if is_early else self.finish_reason)
 
     def _reopen(self) -> bool:
         """Reopen the next canvas to be denoised again, if there is one.

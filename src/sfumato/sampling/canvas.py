@@ -206,6 +206,14 @@ class CanvasBatch:
         """Whether any position is frozen or padding; decided on the host."""
         return not bool(self.host_free_RL.all())
 
+    def hurried(self, rows: Sequence[int]) -> CanvasBatch:
+        """The batch with the next step as the last one of some rows."""
+        index_R = torch.tensor(rows, device=self.step_R.device)
+        max_steps_R = self.settings.max_steps_R.clone()
+        max_steps_R[index_R] = self.step_R[index_R] + 1
+        settings = dataclasses.replace(self.settings, max_steps_R=max_steps_R)
+        return dataclasses.replace(self, settings=settings)
+
     def noise_level(self, step_R: Tensor) -> Tensor:
         """t_R of a step: linear from t_start at step 0 to 0 after the last."""
         return self.t_start_R * (1.0 - step_R / self.steps_R).clamp_min(0.0)

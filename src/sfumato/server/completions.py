@@ -19,7 +19,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result, Usage
-from sfumato.errors import RequestError
+from sfumato.errors import BusyError, RequestError
 from sfumato.server.canvas import states_of
 from sfumato.server.failures import ApiError
 from sfumato.server.hosting import Bill, HostedModel
@@ -61,6 +61,8 @@ def check_result(result: Result) -> None:
     """Refuse to return an answer that failed or was cut short by a shutdown."""
     if result.failed:
         raise ApiError(500, result.failure, code="model_failed")
+    if result.finish_reason == "cancelled" and not result.text:
+        raise BusyError("the server is shutting down", None)
 
 
 def usage_of(*groups: Sequence[Result]) -> _Json:
