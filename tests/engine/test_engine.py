@@ -335,7 +335,7 @@ def test_deadline_returns_the_text_so_far(make_model: Make, monkeypatch: pytest.
     now += 0.25
     found = results(drain(engine))
     [late], [complete] = found[hurried], found[calm]
-    assert (late.finish_reason, complete.finish_reason) == ("deadline", "length")
+    assert (late.finish_reason, complete.finish_reason) == ("deadline", "stop")
     # A canvas of eight tokens was committed; the draft of the next one takes a last step.
     assert late.tokens[:8] == complete.tokens[:8]
     assert (len(late.tokens), late.usage.denoising_steps, late.usage.canvases) == (16, 4 + 2, 2)
