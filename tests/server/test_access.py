@@ -177,6 +177,7 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
         (("--api-key-file", "/nowhere/keys"), "/nowhere/keys"),
         (("--add-key", "anna"), "--api-key-file"),
         (("--database", "nosuch://x"), "nosuch"),
+        (("--database", "nosuch://me:HUNTER2@host/x"), "nosuch://me:***@host/x"),
         (("--database", "/dev/null/canvases.db"), "/dev/null/canvases.db"),
         (("tiny", "tiny"), "tiny"),
         (("--upstream", "gpt"), "NAME=URL"),
@@ -189,6 +190,7 @@ def test_invalid_keys_and_limits_are_refused(arguments: tuple[str, ...], said: s
     done = CliRunner().invoke(app, ["serve", "--port", "0", *arguments])
     assert done.exit_code in (1, 2)
     assert said in done.stderr
+    assert "HUNTER2" not in done.stderr
 
 
 def test_other_names_of_this_machine_are_refused(tmp_path: Path):

@@ -8,6 +8,7 @@ import contextlib
 import json
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -541,11 +542,39 @@ def test_streams_end_when_the_time_to_drain_is_over(tmp_path: Path, seconds: str
                 time.sleep(0.01)
             process.send_signal(signal.SIGTERM)
         *_, finish, end = [line for line in lines if line.startswith("data: ")]
-    assert json.loads(finish.removeprefix("data: "))["choices"][0]["finish_reason"] == "length"
+    # Of nothing that was committed.
+    assert json.loads(finish.removeprefix("data: "))["error"]["code"] == "shutting_down"
     assert end == "data: [DONE]"
     _, told = process.communicate(timeout=600)
     assert process.returncode == 0
     assert "Traceback" not in told
+
+
+def test_a_database_that_fails_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    for served in start(tmp_path):
+        made = served.ask("/v1/canvas", prompt=EXPRESSION).json()
+        with sqlite3.connect(tmp_path / "canvases.db") as connection:
+            connection.execute("ALTER TABLE revisions RENAME TO others")
+        refused = served.ask(f"/v1/canvas/{made['id']}/edits", base_rev=1, replace=[])
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_failed")
+        assert refused.headers["retry-after"] == "5"
+    assert "the database failed: no such table: revisions" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.slow
+def test_canvases_in_the_background_are_waited_for(tmp_path: Path):
+    arguments = ["tiny", "--threads", "1", "--database", str(tmp_path / "canvases.db"), "--drain-seconds", "600"]
+    process, url = begin(arguments)
+    slow = {"prompt": EXPRESSION, "steps": 300, "settings": {"adaptive": False}, "background": True}
+    made = httpx.post(f"{url}/v1/canvas", json=slow, timeout=600).json()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=600)
+    process, url = begin(arguments)
+    found = httpx.get(f"{url}/v1/canvas/{made['id']}", timeout=600).json()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=600)
+    assert (found["status"], found["rev"]) == ("done", 1)
 
 
 @pytest.mark.slow

@@ -33,6 +33,18 @@ def test_an_idle_model_is_unloaded_before_another_is_read(monkeypatch: pytest.Mo
     assert held == [[]] * 4
 
 
+def test_answers_have_the_name_under_which_a_model_is_served():
+    host = Host({"prod": "tiny"})
+
+    async def ask() -> None:
+        with await host.use("prod") as hosted:
+            [result] = await hosted.answering.generate(hosted.model.request("12+5=", max_tokens=4, steps=1))
+            assert (hosted.model.name, result.model) == ("prod", "prod")
+        await host.close()
+
+    asyncio.run(ask())
+
+
 def test_a_model_in_use_stays_and_the_other_is_refused(monkeypatch: pytest.MonkeyPatch):
     host = Host({"first": "tiny", "second": "tiny"}, memory_bytes=LIMIT)
 

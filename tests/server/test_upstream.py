@@ -168,6 +168,21 @@ def test_upstream_failures_are_named(handler: Handler, status: int, code: str):
     assert "'far'" in str(caught.value)
 
 
+def test_an_answer_that_is_no_stream_is_named():
+    for handler in (failing(200, json={"choices": []}), failing(200, text="hello")):
+        with pytest.raises(
+            ApiError, match=r"the server of model 'far' answers with '.*', and not with a stream"
+        ) as caught:
+            ask(handler, stream=True)
+        assert (caught.value.status, caught.value.code) == (502, "upstream_failed")
+
+
+def test_the_last_event_needs_no_line_after_it():
+    headers = {"Content-Type": "text/event-stream"}
+    parts = ask(failing(200, headers=headers, content=b"data: 1\n\ndata: [DONE]"), stream=True)
+    assert [part for part in parts if part] == ["data: 1\n\n", "data: [DONE]\n\n"]
+
+
 def test_retry_after_is_passed_through():
     with pytest.raises(ApiError) as caught:
         ask(failing(429, headers={"Retry-After": "7"}, json={"error": {"message": "slow down"}}), stream=True)

@@ -214,9 +214,9 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
             await waiting
         state.ready, state.ending = False, True
         end = loop.time() + drain_seconds
-        while state.num_open and loop.time() < end and not server.should_exit:
+        while state.is_busy() and loop.time() < end and not server.should_exit:
             await asyncio.sleep(0.02)
-        if state.num_open:
+        if state.is_busy():
             await state.cut_off()
         server.should_exit = True
         await serving

@@ -128,6 +128,8 @@ def create_app(
         await host.close()
 
     app.state.cut_off = cut_off
+    # Some work has no request that waits for it.
+    app.state.is_busy = lambda: app.state.num_open > 0 or canvases.is_busy
 
     def is_open(path: str) -> bool:
         open_to_all = path in ("/health", "/ready") or path.startswith("/sandbox/")

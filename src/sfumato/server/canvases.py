@@ -376,6 +376,11 @@ class Canvases:
                 logger.error("old canvases were not deleted: %s", error)
             await asyncio.sleep(min(_EXPIRE_EVERY_S, max(1.0, keep_s)))
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether any canvas is being worked on."""
+        return any(canvas.is_busy for canvas in self._live.values())
+
     async def close(self) -> None:
         """Cancel all work in progress."""
         await end_tasks(canvas.task for canvas in self._live.values() if canvas.task is not None)

@@ -7,6 +7,8 @@ import re
 import traceback
 from typing import Any
 
+from sqlalchemy.exc import DatabaseError
+
 from sfumato.errors import BusyError, CapacityError, CheckpointError, SfumatoError
 
 logger = logging.getLogger("sfumato.server")
@@ -56,6 +58,11 @@ class ApiError(SfumatoError):
             return cls(500, str(error), code="model_unusable")
         if isinstance(error, SfumatoError):
             return cls(400, str(error), param=_named(error))
+        if isinstance(error, DatabaseError):
+            # The driver's own words, such as "database is locked"; values stand in other parts.
+            logger.error("the database failed: %s", str(error.orig).split("\n")[0])
+            message = "canvases cannot be stored or read now"
+            return cls(503, message, code="storage_failed", headers={"Retry-After": "5"})
         # The place without the message, which may contain the request's text.
         where = "".join(traceback.format_tb(error.__traceback__))
         logger.error("unexpected %s\n%s", type(error).__name__, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -77,13 +78,16 @@ class History:
             if isinstance(url, Path) or "://" not in url:
                 Path(url).parent.mkdir(parents=True, exist_ok=True)
                 url = f"sqlite:///{url}"
-            self._engine: Engine = create_engine(url)
+            # A connection that the database has closed meanwhile is opened again.
+            self._engine: Engine = create_engine(url, pool_pre_ping=True)
             if self._engine.dialect.name == "sqlite":
                 event.listen(self._engine, "connect", _set_up_sqlite)
             _METADATA.create_all(self._engine)
         except (ModuleNotFoundError, OSError, SQLAlchemyError) as error:
-            reason = str(error).split("\n")[0]
-            raise ConfigError(f"cannot use the database {str(url)!r}: {reason}; allowed: a file, or a URL") from None
+            reason, shown = str(error).split("\n")[0], re.sub(r"(?<=:)[^:@/]+(?=@)", "***", str(url))
+            if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
+                reason += ", pip install 'sfumato[postgres]'"
+            raise ConfigError(f"cannot use the database {shown!r}: {reason}; allowed: a file, or a URL") from None
 
     def create(self, canvas_ids: Iterable[str], *, owner: str, model: str, prompt: object) -> None:
         """Store new canvases: all of them, or none."""

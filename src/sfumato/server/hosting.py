@@ -236,6 +236,8 @@ class Host:
         if self.loaded:
             await self._make_room(name, await _run_aside(lambda: self._expected_bytes(name)))
         model = await _run_aside(lambda: load(self.names[name], **self._settings))
+        # Answers and figures have the name under which it is served.
+        model.name, model.bundle = name, replace(model.bundle, name=name)
         hosted = HostedModel(name, model, Engine(model, self._config))
         try:
             await self._make_room(name, hosted.size_bytes)

@@ -123,6 +123,10 @@ class Relay:
                 if response.status_code != 200:
                     await response.aread()
                 _check(upstream, response)
+                kind = response.headers.get("content-type", "")
+                if kind and not kind.startswith("text/event-stream"):
+                    message = f"the server of model {upstream.name!r} answers with {kind!r}, and not with a stream"
+                    raise ApiError(502, message, code="upstream_failed")
                 yield ""
                 # Not by httpx's lines: JSON may hold other characters that `str.splitlines` splits at.
                 rest = ""
@@ -130,6 +134,8 @@ class Relay:
                     *events, rest = (rest + text).replace("\r\n", "\n").split("\n\n")
                     for event in events:
                         yield f"{event}\n\n"
+                if rest.strip():
+                    yield f"{rest}\n\n"
 
     @property
     def _http(self) -> httpx.AsyncClient:
