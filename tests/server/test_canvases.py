@@ -553,7 +553,7 @@ def test_streams_end_when_the_time_to_drain_is_over(tmp_path: Path, seconds: str
 def test_a_database_that_fails_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     for served in start(tmp_path):
         made = served.ask("/v1/canvas", prompt=EXPRESSION).json()
-        with sqlite3.connect(tmp_path / "canvases.db") as connection:
+        with contextlib.closing(sqlite3.connect(tmp_path / "canvases.db")) as connection:
             connection.execute("ALTER TABLE revisions RENAME TO others")
         refused = served.ask(f"/v1/canvas/{made['id']}/edits", base_rev=1, replace=[])
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_failed")
