@@ -550,6 +550,23 @@ def test_streams_end_when_the_time_to_drain_is_over(tmp_path: Path, seconds: str
     assert "Traceback" not in told
 
 
+def test_servers_that_share_a_database_see_each_others_revisions(tmp_path: Path):
+    one, other = (start(tmp_path) for _ in range(2))
+    first, second = next(one), next(other)
+    made = first.ask("/v1/canvas", prompt=EXPRESSION).json()
+    path = f"/v1/canvas/{made['id']}"
+    assert second.http.get(path).json()["text"] == made["text"]
+    edited = second.ask(f"{path}/edits", base_rev=1, replace=[{"start": 0, "end": 1, "text": "A"}]).json()
+    assert first.http.get(path).json()["text"] == edited["text"] == f"A{made['text'][1:]}"
+    assert first.ask(f"{path}/edits", base_rev=1, replace=[]).json()["error"]["code"] == "stale_revision"
+    assert first.ask(f"{path}/undo", base_rev=2).json()["text"] == made["text"]
+    assert second.http.get(path).json()["rev"] == 3
+    assert second.http.delete(path).status_code == 200
+    assert first.http.get(path).status_code == 404
+    for each in (one, other):
+        next(each, None)
+
+
 def test_a_database_that_fails_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     for served in start(tmp_path):
         made = served.ask("/v1/canvas", prompt=EXPRESSION).json()

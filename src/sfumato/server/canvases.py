@@ -244,8 +244,14 @@ class Canvases:
             ApiError: 404 if this owner has no such canvas.
         """
         canvas = self._live.get(canvas_id)
-        if canvas is None and (row := await asyncio.to_thread(self._history.find, canvas_id)) is not None:
-            canvas = self._restore(row)
+        if canvas is None or not canvas.is_busy:
+            # Another server may have changed or deleted it.
+            row = await asyncio.to_thread(self._history.find, canvas_id)
+            if canvas is not None and not canvas.is_busy and (row is None or (row["rev"] or 0) != canvas.rev):
+                self._live.pop(canvas_id, None)
+                canvas = None
+            if canvas is None and row is not None:
+                canvas = self._restore(row)
         if canvas is None or canvas.owner != owner:
             raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param=param)
         return canvas
