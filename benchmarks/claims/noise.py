@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 SUITE, DIRECTORY = Path("recipes/noise.toml"), Path("reports/noise")
 SIZE = (8.0, 3.4)
 _COLORS = {
-    **{"random": "#d95f0e", "random-1-step": "#fdbe85", "mask-confidence": "#006d2c", "mask-entropy": "#31a354"},
-    **{"mask-remdm": "#74c476", "mask-1-step": "#c7e9c0"},
+    **{"random": "#d95f0e", "random-1-step": "#fdbe85", "hybrid": "#756bb1", "mask-confidence": "#006d2c"},
+    **{"mask-entropy": "#31a354", "mask-remdm": "#74c476", "mask-1-step": "#c7e9c0"},
 }
 
 
