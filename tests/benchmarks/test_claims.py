@@ -218,8 +218,9 @@ def test_noise_counts_answers_by_task_and_system(tmp_path: Path, monkeypatch: py
         # Those that failed are asked again, and the last of them for good.
         for record in (asked[0], asked[2], asked[4]):
             records.add(replace(record, error="gone"))
-        for record, (first, right) in zip(asked, answers, strict=False):
-            records.add(replace(record, answer="", usage=usage, first_right=first, right=right))
+        for record, item, (first, right) in zip(asked, items, answers, strict=False):
+            answer = item.response if right else ""
+            records.add(replace(record, answer=answer, usage=usage, first_right=first, right=right))
     (row,) = noise.measure(9)
     assert (row["n"], row["score"], row["right_to_wrong"], row["wrong_to_right"]) == (4, 0.75, 1, 1)
     (row,) = noise.measure(2)

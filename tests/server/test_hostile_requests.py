@@ -25,8 +25,10 @@ from serving import EXPRESSION, Served, start
 from sfumato.constraints.automaton import make_automaton
 from sfumato.constraints.dfa import from_choices
 from sfumato.constraints.regex import from_regex
+from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
+from sfumato.engine.request import Request, Result, Usage
 from sfumato.errors import BusyError, RequestError
 from sfumato.server import compiling
 from sfumato.server.bodies import read_json
@@ -163,6 +165,15 @@ def test_crashed_engine_is_replaced(served: Served, monkeypatch: pytest.MonkeyPa
     assert EXPRESSION not in caplog.text
     assert served.chat().status_code == 200
     assert served.host.loaded["tiny"] is not before
+
+
+def test_an_answer_that_a_shutdown_leaves_empty_is_refused(served: Served, monkeypatch: pytest.MonkeyPatch):
+    async def cancelled(self: AsyncEngine, request: Request, **more: Any) -> list[Result]:
+        return [Result(text="", tokens=(), finish_reason="cancelled", seed=0, model="tiny", usage=Usage())]
+
+    monkeypatch.setattr(AsyncEngine, "generate", cancelled)
+    refused = served.chat()
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "shutting_down")
 
 
 def test_unknown_methods_count_as_one(served: Served):

@@ -54,15 +54,15 @@ async def answers(hosted: HostedModel, requests: list[Request], bill: Bill) -> l
         raise
     for result in itertools.chain.from_iterable(results):
         check_result(result)
+        if result.finish_reason == "cancelled" and not result.text:
+            raise BusyError("the server is shutting down", None)
     return results
 
 
 def check_result(result: Result) -> None:
-    """Refuse to return an answer that failed or was cut short by a shutdown."""
+    """Refuse to return an answer that failed."""
     if result.failed:
         raise ApiError(500, result.failure, code="model_failed")
-    if result.finish_reason == "cancelled" and not result.text:
-        raise BusyError("the server is shutting down", None)
 
 
 def usage_of(*groups: Sequence[Result]) -> _Json:
