@@ -384,15 +384,14 @@ def read_weights(
     few_bits = quantizable(model, quantization) - waiting(model, quantization) if quantization else set()
     remaining = Counter(part.name for parts in layout.values() for part in parts)
     weights: dict[str, Tensor | QuantizedWeight] = {}
-    broken: list[str] = []
-    integers: list[str] = []
+    broken: dict[str, list[str]] = {"not finite": [], "integers": []}
     for name, tensor in source:
         if name.startswith(family.ignored):
             continue
         if not tensor.is_floating_point():
-            integers.append(name)
+            broken["integers"].append(name)
         elif tensor.numel() and not all(end.isfinite() for end in tensor.aminmax()):
-            broken.append(name)
+            broken["not finite"].append(name)
         first = 0
         for part in layout.get(name, ()):
             rows = tensor.shape[0] - first if part.rows is None else part.rows
@@ -412,8 +411,7 @@ def read_weights(
             remaining[part.name] -= 1
             if not remaining[part.name]:
                 yield part.name, weights.pop(part.name)
-    if broken or integers:
-        problems = [_listing(kind, found) for kind, found in (("not finite", broken), ("integers", integers)) if found]
+    if problems := _listings(broken):
         raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
 
 
@@ -427,9 +425,10 @@ def _misfits(
         if tuple(found[name]) != expected[name]
     ]
     problems = {"missing": expected.keys() - found.keys(), "unexpected": list(unexpected), "misshapen": misshapen}
-    return [_listing(kind, names) for kind, names in problems.items() if names]
+    return _listings(problems)
 
 
-def _listing(kind: str, names: Collection[str]) -> str:
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    return f"{kind}: {', '.join(sorted(names)[:8])}{more}"
+def _listings(problems: Mapping[str, Collection[str]]) -> list[str]:
+    """The first tensors with each problem, as texts; nothing of problems that none has."""
+    more = {kind: f" and {len(names) - 8} more" if len(names) > 8 else "" for kind, names in problems.items()}
+    return [f"{kind}: {', '.join(sorted(names)[:8])}{more[kind]}" for kind, names in problems.items() if names]

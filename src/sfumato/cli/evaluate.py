@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sfumato.cli.options import ModelName, Sampling, Settings, Stop, System, Weights, complete_task
+from sfumato.cli.options import (
+    ModelName,
+    SamplerName,
+    Sampling,
+    Settings,
+    Stop,
+    System,
+    Temperature,
+    Weights,
+    complete_task,
+)
 from sfumato.cli.output import print_objects, print_table, progress
 from sfumato.errors import RequestError
 
@@ -37,10 +47,8 @@ def evaluate(
     steps: Annotated[
         str | None, typer.Option(help="Maximum denoising steps per canvas; a list such as 4,8,16 compares several.")
     ] = None,
-    sampler: Annotated[str | None, typer.Option(help="Sampling method; an unknown name lists all of them.")] = None,
-    temperature: Annotated[
-        float | None, typer.Option(help="Sampling temperature; 0 takes the likeliest token.")
-    ] = None,
+    sampler: SamplerName = None,
+    temperature: Temperature = None,
     seed: Annotated[int, typer.Option(help="Random seed for items and sampling.")] = 0,
     twin: Annotated[
         str | None,

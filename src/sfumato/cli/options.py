@@ -58,6 +58,10 @@ Threads = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="CPU threads; default: the fastest number, measured at the start."),
 ]
+SamplerName = Annotated[
+    str | None, typer.Option("--sampler", help="Sampling method; an unknown name lists all of them.")
+]
+Temperature = Annotated[float | None, typer.Option(help="Sampling temperature; 0 takes the likeliest token.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="A setting of the sampler, e.g. entropy_bound=0.2. Repeatable."),
@@ -95,8 +99,8 @@ class Sampling:
     """How canvases are denoised."""
 
     steps: Annotated[int | None, typer.Option(help="Maximum denoising steps per canvas.")] = None
-    sampler: Annotated[str | None, typer.Option(help="Sampling method; an unknown name lists all of them.")] = None
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature; 0 takes the likeliest token.")] = None
+    sampler: SamplerName = None
+    temperature: Temperature = None
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0
     settings: Settings = None
 

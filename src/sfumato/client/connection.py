@@ -134,7 +134,7 @@ class Connection:
         max_wait_s: float = 60.0,
     ) -> None:
         url = (base_url or os.environ.get("SFUMATO_URL") or DEFAULT_URL).rstrip("/").removesuffix("/v1")
-        if not _is_url(url):
+        if not is_url(url):
             raise ConfigError(f"base_url is {url!r}; allowed: such as {DEFAULT_URL!r}")
         if not timeout_s > 0:
             raise ConfigError(f"timeout_s is {timeout_s}; allowed: more than 0")
@@ -206,7 +206,8 @@ class Connection:
                 attempt += 1
 
 
-def _is_url(text: str) -> bool:
+def is_url(text: str) -> bool:
+    """Whether a text is an absolute address of HTTP."""
     httpx = _httpx()
     try:
         url = httpx.URL(text)

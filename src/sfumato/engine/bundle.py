@@ -93,9 +93,11 @@ class ModelBundle:
         """Refuse a request that the model can never answer.
 
         Raises:
-            RequestError: if the sampler does not fit the noise, or the prompt the vocabulary.
+            RequestError: if it is no request, the sampler does not fit the noise, or the prompt the vocabulary.
             CapacityError: if the request needs more positions than the model has.
         """
+        if not isinstance(request, Request):
+            raise RequestError(f"the request is {request!r:.100}; allowed: what model.request(prompt) returns")
         request.sampler.check(self.process)
         vocab_size, max_positions = self.model.config.vocab_size, self.model.config.max_position_embeddings
         num_tokens = len(request.prompt)

@@ -20,9 +20,9 @@ from sfumato.config import check_number
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
-from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, schedule
+from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, max_positions, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.errors import BusyError, ConfigError, RequestError
+from sfumato.errors import BusyError, ConfigError
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
@@ -31,7 +31,6 @@ _PAGE = 16
 # Admission looks at this many waiting sequences for one that fits; after this many steps nothing overtakes the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
-_GPU_POSITIONS, _LONE_POSITIONS, _SHARED_POSITIONS = 2048, 512, 128
 
 
 class HasBundle(Protocol):
@@ -152,8 +151,6 @@ class Engine:
             RequestError: if it is no request, or the model cannot do it.
             CapacityError: if it does not fit the model or the cache.
         """
-        if not isinstance(request, Request):
-            raise RequestError(f"the request is {request!r:.100}; allowed: what model.request(prompt) returns")
         self.bundle.check(request)
         self.cache.check_fits(self.bundle.num_reserved(request))
         check_number("n", request.n, 1, self.config.max_queue, whole=True)
@@ -209,7 +206,8 @@ class Engine:
         with self._lock, shared_cores, torch.inference_mode():
             self._expire()
             self._admit()
-            scheduled = schedule(self._running, max_positions=self._max_positions(), chunk=self.config.prefill_chunk)
+            limit = self.config.max_positions or max_positions(self._running, self.bundle.model.device)
+            scheduled = schedule(self._running, max_positions=limit, chunk=self.config.prefill_chunk)
             if scheduled:
                 self._run(scheduled)
             self._release()
@@ -263,12 +261,10 @@ class Engine:
 
     def _expire(self) -> None:
         now = time.perf_counter()
-        late = [sequence for sequence in self._open_sequences() if sequence.is_late(now) and not sequence.hurried]
-        if self._batch is not None:
-            hurried = [sequence for sequence in late if sequence.can_hurry and int(self._batch.step_R[sequence.row])]
-            for sequence in hurried:
-                sequence.hurried = True
-            self._batch = self._batch.hurried([sequence.row for sequence in hurried]) if hurried else self._batch
+        late = [sequence for sequence in self._open_sequences() if now >= sequence.ends_at and not sequence.hurried]
+        if rows := [sequence.row for sequence in late if sequence.hurry(self._batch)]:
+            assert self._batch is not None
+            self._batch = self._batch.hurried(rows)
         self._end([sequence for sequence in late if not sequence.hurried], "deadline")
 
     def _admit(self) -> None:
@@ -402,8 +398,6 @@ class Engine:
     def _commit(self, sequence: Sequence, canvas: FinishedCanvas) -> None:
         start = sequence.num_written
         sequence.commit(canvas)
-        if sequence.hurried and sequence.finish_reason is None:
-            sequence.finish("deadline")
         assert sequence.cached is not None
         if sequence.complete is not None and sequence.finish_reason is None:
             # It reopens another canvas. Admission, which comes next, finds what was written before that one.
@@ -452,9 +446,3 @@ class Engine:
         while self._arrived:
             enqueue(self._waiting, self._arrived.popleft())
         return [sequence for sequence in (*self._running, *self._waiting) if sequence.finish_reason is None]
-
-    def _max_positions(self) -> int:
-        if self.config.max_positions is None and self.bundle.model.device.type == "cpu":
-            alone = len({sequence.request_id for sequence in self._running}) == 1
-            return _LONE_POSITIONS if alone else _SHARED_POSITIONS
-        return self.config.max_positions or _GPU_POSITIONS

@@ -199,6 +199,13 @@ class Usage:
             }
         )
 
+    def add_canvas(self, steps: int, revisions: int, seconds: float) -> None:
+        """Count a committed canvas, some seconds after the request."""
+        self.canvases += 1
+        self.denoising_steps += steps
+        self.revisions += revisions
+        self.time_to_first_commit_s = self.time_to_first_commit_s or seconds
+
     def plus_work(self, others: Sequence[Usage]) -> Usage:
         """This cost with the work of other passes for the same answer, whose tokens are not its own."""
         tokens = {name: getattr(self, name) for name in ("prompt_tokens", "cached_tokens", "completion_tokens")}

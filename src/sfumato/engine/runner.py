@@ -28,6 +28,7 @@ from sfumato.sampling import Active, CanvasBatch
 
 # Steps in a row without a turn after which a sequence goes first.
 _PATIENCE = 32
+_GPU_POSITIONS, _LONE_POSITIONS, _SHARED_POSITIONS = 2048, 512, 128
 
 
 class TurnLock:
@@ -79,6 +80,14 @@ def enqueue(waiting: list[Sequence], sequence: Sequence, *, first: bool = False)
     """Insert a waiting sequence by priority, after its equals or before them."""
     insort = bisect.insort_left if first else bisect.insort_right
     insort(waiting, sequence, key=lambda one: -one.request.priority)
+
+
+def max_positions(running: Iterable[Sequence], device: torch.device) -> int:
+    """Default limit on the positions of a step; see `EngineConfig.max_positions`."""
+    if device.type != "cpu":
+        return _GPU_POSITIONS
+    alone = len({sequence.request_id for sequence in running}) == 1
+    return _LONE_POSITIONS if alone else _SHARED_POSITIONS
 
 
 def schedule(running: Iterable[Sequence], *, max_positions: int, chunk: int) -> list[ScheduledSequence]:

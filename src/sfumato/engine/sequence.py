@@ -121,6 +121,7 @@ class Sequence:
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
+        self.ends_at = self.started + (self.request.deadline_ms or math.inf) / 1000
         self.layout = self.bundle.layout
         # Whether its canvases are drafts, committed as far as the model would write them from left to right.
         self.verifies = self.request.verifies
@@ -202,15 +203,11 @@ class Sequence:
         """Whether an end token may be written."""
         return self.start is None or self.start.blanks
 
-    def is_late(self, now: float) -> bool:
-        """Whether its deadline has passed, by `time.perf_counter`."""
-        deadline_ms = self.request.deadline_ms
-        return deadline_ms is not None and now - self.started >= deadline_ms / 1000
-
-    @property
-    def can_hurry(self) -> bool:
-        """Whether it has a canvas whose draft is worth one more step when the deadline has passed."""
-        return self.row >= 0 and self.complete is None and not self.verifies
+    def hurry(self, batch: CanvasBatch | None) -> bool:
+        """After the deadline: whether the next step on its canvas is the last, because that has begun."""
+        if batch is not None and self.row >= 0 and self.complete is None and not self.verifies:
+            self.hurried = int(batch.step_R[self.row]) > 0
+        return self.hurried
 
     def open_canvas(self) -> tuple[list[int], list[bool]]:
         """Open the next canvas and return its clean tokens and which of them are frozen."""
@@ -326,11 +323,7 @@ class Sequence:
 
     def commit(self, canvas: FinishedCanvas) -> None:
         """Commit a finished canvas; at the end of the answer, finish it or reopen an earlier canvas."""
-        usage = self.usage
-        usage.canvases += 1
-        usage.denoising_steps += canvas.steps
-        usage.revisions += canvas.revisions
-        usage.time_to_first_commit_s = usage.time_to_first_commit_s or time.perf_counter() - self.started
+        self.usage.add_canvas(canvas.steps, canvas.revisions, time.perf_counter() - self.started)
         if self.request.record:
             self.canvases.append(CanvasRecord(text=tuple(self.text), steps=tuple(self.steps)))
             self.steps = []
@@ -347,9 +340,8 @@ class Sequence:
         # What a draft says after the end is not part of the answer.
         num_counted = num_head + len(written) + ended if self.verifies else len(canvas.tokens)
         decided = [i for i in canvas.decided if i < num_counted]
-        log_confidence = sum(math.log(max(canvas.confidence[i], _MIN_CONFIDENCE)) for i in decided)
-        end = first + len(written)
-        committed = _CommittedCanvas(self.canvas, first, end, log_confidence, len(decided), canvas.unsettled)
+        log_p = sum(math.log(max(canvas.confidence[i], _MIN_CONFIDENCE)) for i in decided)
+        committed = _CommittedCanvas(self.canvas, first, len(self.tokens), log_p, len(decided), canvas.unsettled)
         if self.complete is None:
             self._committed.append(committed)
         else:
@@ -365,14 +357,15 @@ class Sequence:
             self.finish_reason = "stop"
             num_kept = num_covering(self.bundle.tokenizer, self.tokens, self.stream.text)
             del self.tokens[num_kept:], self.confidence[num_kept:]
-        held, told = self.stream.num_held, len(self.tokens)
-        told = num_covering(self.bundle.tokenizer, self.tokens, self.stream.text[:-held]) if held else told
+        told = self.stream.num_shown(self.bundle.tokenizer, self.tokens)
         new = self._answer(self._num_told, told)
         self.events.put(Committed(variation=self.variation, canvas=self.canvas, text=piece, **new))
         self._num_told, self.canvas = told, self.canvas + 1
-        if self.finish_reason is not None and (self.hurried or not self._reopen()):
-            is_early = self.hurried and (canvas.unsettled or not self.request.sampler.adaptive)
-            self.finish("deadline" if is_early else self.finish_reason)
+        is_open = self.finish_reason is None or canvas.unsettled or not self.request.sampler.adaptive
+        if self.hurried and is_open and not canvas.failed:
+            self.finish("deadline")
+        elif self.finish_reason is not None and (self.hurried or not self._reopen()):
+            self.finish(self.finish_reason)
 
     def _reopen(self) -> bool:
         """Reopen the next canvas to be denoised again, if there is one.

@@ -69,6 +69,10 @@ class TextStream:
         self._num_shown += len(piece)
         return piece
 
+    def num_shown(self, tokenizer: Tokenizer, tokens: Sequence[int]) -> int:
+        """How many of its tokens may be shown."""
+        return num_covering(tokenizer, tokens, self.text[: -self.num_held]) if self.num_held else len(tokens)
+
 
 def num_covering(tokenizer: Tokenizer, tokens: Sequence[int], text: str) -> int:
     """How many leading tokens cover a text; the last may reach past its end."""

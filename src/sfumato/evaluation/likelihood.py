@@ -69,21 +69,14 @@ def canvas_nelbo(
     found: list[Tensor] = []
     for step in range(num_batches):
         batch = pack(source, packing, seed=seed, step=step, end_id=end_id, spec=spec)
-        free_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
-        t_BT, weights_BT, noisy_BT = (_noise_by_level if process.has_uniform else _noise_by_count)(
-            process, batch, free_BT, generator
-        )
-        hidden_BTD = deciding(_read(model, batch, noisy_BT), batch.shift)
-        nats_BT = torch.zeros(free_BT.shape, dtype=torch.float64)
-        nats_BT[free_BT] = _nelbo(
-            model, process, hidden_BTD[free_BT], batch.tokens_BT[free_BT], noisy_BT[free_BT], t_BT[free_BT]
-        )
-        num_canvases = int(batch.canvases_BT.max())
-        sums = [torch.zeros(len(free_BT), 1 + num_canvases, dtype=torch.float64) for _ in range(2)]
-        nats_RC, num_RC = (
-            each.scatter_add(1, batch.canvases_BT, values)[:, 1:]
-            for each, values in zip(sums, (nats_BT * weights_BT, free_BT.double()), strict=True)
-        )
+        noise = _noise_by_level if process.has_uniform else _noise_by_count
+        t_BT, weights_BT, noisy_BT = noise(process, batch, generator)
+        free_BT, hidden_ND = _read_noisy(model, batch, noisy_BT)
+        nats_BT, num_canvases = torch.zeros(free_BT.shape, dtype=torch.float64), int(batch.canvases_BT.max())
+        nats_BT[free_BT] = _nelbo(model, process, hidden_ND, batch.tokens_BT[free_BT], noisy_BT[free_BT], t_BT[free_BT])
+        none_RC = torch.zeros(len(free_BT), 1 + num_canvases, dtype=torch.float64)
+        nats_RC = none_RC.scatter_add(1, batch.canvases_BT, nats_BT * weights_BT)
+        num_RC = none_RC.scatter_add(1, batch.canvases_BT, free_BT.double())
         found.append(torch.stack((nats_RC[num_RC > 0], num_RC[num_RC > 0])))
     nats_N, num_N = torch.cat(found, dim=1)
     mean = float(nats_N.sum() / num_N.sum())
@@ -108,9 +101,7 @@ def _nelbo(model: Model, process: Process, hidden_ND: Tensor, x0_N: Tensor, xt_N
     return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.float64)
 
 
-def _noise_by_level(
-    process: Process, batch: PackedBatch, free_BT: Tensor, generator: torch.Generator
-) -> tuple[Tensor, Tensor, Tensor]:
+def _noise_by_level(process: Process, batch: PackedBatch, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Draw a noise level for each canvas, and the noise.
 
     Levels are u² for uniform u, or u⁴ beside masks. There, a share of sqrt(t) of the tokens is uniform noise, and of t
@@ -121,44 +112,54 @@ def _noise_by_level(
         weights_BT: of the integrand, dt/du.
         tokens_BT: the batch's tokens with noise on the free positions.
     """
-    num_rows, num_canvases = free_BT.shape[0], int(batch.canvases_BT.max())
     power = 2.0 if process.mask_id is None else 4.0
     u_min = T_MIN ** (1.0 / power)
-    u_N = sample_t(num_rows * num_canvases, generator, u_min).double()
-    u_BT = torch.cat((torch.ones(num_rows, 1), u_N.view(num_rows, num_canvases)), dim=1).gather(1, batch.canvases_BT)
+    u_BT = _draw_each(batch, generator, u_min).double()
     t_BT = u_BT**power
-    noisy_BT = torch.where(free_BT, process.corrupt(batch.tokens_BT, t_BT, generator), batch.tokens_BT)
+    noisy_BT = torch.where(_free(batch), process.corrupt(batch.tokens_BT, t_BT, generator), batch.tokens_BT)
     return t_BT, (1.0 - u_min) * power * u_BT ** (power - 1.0), noisy_BT
 
 
-def _noise_by_count(
-    process: Process, batch: PackedBatch, free_BT: Tensor, generator: torch.Generator
-) -> tuple[Tensor, Tensor, Tensor]:
+def _noise_by_count(process: Process, batch: PackedBatch, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Draw the number of masks of each canvas, and their positions; the mean is the same as over noise levels, and
     varies several times less.
 
     Returns:
-        t_BT: shares of masks.
+        t_BT: shares of masks, float64.
         weights_BT: 1 each.
         tokens_BT: the batch's tokens with masks on some free positions.
 
     Source: LLaDA, arXiv 2502.09992, eq. 6.
     """
-    num_rows, num_canvases = free_BT.shape[0], int(batch.canvases_BT.max())
-    canvases_BT = torch.where(free_BT, batch.canvases_BT, 0)
-    free_BC = torch.zeros(num_rows, 1 + num_canvases, dtype=torch.int64).scatter_add(1, canvases_BT, free_BT.long())
-    u_N = sample_t(num_rows * num_canvases, generator, 0.0)
-    masks_BC = (free_BC[:, 1:] * u_N.view(num_rows, num_canvases)).floor().long() + 1
-    masks_BT = torch.cat((torch.zeros(num_rows, 1, dtype=torch.int64), masks_BC), dim=1).gather(1, canvases_BT)
-    # Free positions of a row in a random order, canvas by canvas.
-    order_BT = (canvases_BT + torch.rand(free_BT.shape, generator=generator)).argsort(dim=1)
-    before_BC = free_BC.cumsum(1) - free_BC
-    before_BC[:, 0], before_BC[:, 1:] = 0, before_BC[:, 1:] + (~free_BT).sum(1, keepdim=True)
-    rank_BT = torch.empty_like(order_BT).scatter(1, order_BT, torch.arange(free_BT.shape[1]).expand_as(order_BT))
-    masked_BT = free_BT & (rank_BT - before_BC.gather(1, canvases_BT) < masks_BT)
-    t_BT = torch.where(free_BT, masks_BT / free_BC.gather(1, canvases_BT).clamp_min(1), 1.0).double()
     assert process.mask_id is not None
-    return t_BT, torch.ones_like(t_BT), torch.where(masked_BT, process.mask_id, batch.tokens_BT)
+    free_BT = _free(batch)
+    # For each position, the free ones of its canvas.
+    same_BTT = (batch.canvases_BT[:, :, None] == batch.canvases_BT[:, None]) & free_BT[:, None]
+    num_BT = same_BTT.sum(-1).clamp_min(1)
+    masks_BT = (num_BT * _draw_each(batch, generator, 0.0)).long() + 1
+    u_BT = torch.rand(free_BT.shape, generator=generator)
+    rank_BT = (same_BTT & (u_BT[:, None] < u_BT[:, :, None])).sum(-1)
+    tokens_BT = torch.where(free_BT & (rank_BT < masks_BT), process.mask_id, batch.tokens_BT)
+    t_BT = (masks_BT / num_BT).double()
+    return t_BT, torch.ones_like(t_BT), tokens_BT
+
+
+def _draw_each(batch: PackedBatch, generator: torch.Generator, low: float) -> Tensor:
+    """Stratified uniforms from low to 1, one for each canvas, at all of its positions; 1 outside of canvases."""
+    num_rows, num_canvases = batch.tokens_BT.shape[0], int(batch.canvases_BT.max())
+    u_RC = sample_t(num_rows * num_canvases, generator, low).view(num_rows, num_canvases)
+    return torch.cat((torch.ones(num_rows, 1), u_RC), dim=1).gather(1, batch.canvases_BT)
+
+
+def _free(batch: PackedBatch) -> Tensor:
+    """bool; the positions of canvases that are not given."""
+    return (batch.canvases_BT > 0) & (batch.given_BT == 0)
+
+
+def _read_noisy(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> tuple[Tensor, Tensor]:
+    """The free positions of a batch whose canvases hold some tokens, and the hidden states [N, D] that decide them."""
+    free_BT = _free(batch)
+    return free_BT, deciding(_read(model, batch, tokens_BT), batch.shift)[free_BT]
 
 
 def _read(model: Model, batch: PackedBatch, tokens_BT: Tensor) -> Tensor:
@@ -287,10 +288,9 @@ def token_logprobs(
         hidden_ND, _ = _read_clean(model.decoder, pack(_Same(document), packing, seed=0, step=0, end_id=end_id))
     else:
         batch = pack(_Same(document), packing, seed=0, step=0, end_id=end_id, spec=model.spec)
-        free_BT = (batch.canvases_BT > 0) & (batch.given_BT == 0)
-        t_BT, generator = free_BT.float(), torch.Generator().manual_seed(0)
-        noise_BT = model.bundle.process.corrupt(batch.tokens_BT, t_BT, generator)
-        hidden_ND = deciding(_read(model.decoder, batch, noise_BT), batch.shift)[free_BT][: len(continuation)]
+        generator = torch.Generator().manual_seed(0)
+        noise_BT = model.bundle.process.corrupt(batch.tokens_BT, _free(batch).float(), generator)
+        hidden_ND = _read_noisy(model.decoder, batch, noise_BT)[1][: len(continuation)]
     chosen: list[float] = []
     top: list[list[tuple[int, float]]] = []
     for start in range(0, len(continuation), _AT_ONCE):

@@ -218,17 +218,18 @@ class Report:
 
 
 @functools.cache
-def _code_of(checker: type[Task]) -> bytes:
-    """The code of a task's module; nothing if it cannot be read."""
+def _code_of(checker: type[Task]) -> str:
+    """The hash of the code of a task's module; of nothing if it cannot be read."""
     try:
-        return inspect.getsource(sys.modules[checker.__module__]).encode()
+        code = inspect.getsource(sys.modules[checker.__module__])
     except (OSError, TypeError):
-        return b""
+        code = ""
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 def _judge_of(task: Task, item: Item) -> str:
     """See `Record.judged_by`."""
-    return hashlib.sha256(_code_of(type(task)) + repr(item).encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{_code_of(type(task))} {item!r}".encode()).hexdigest()[:16]
 
 
 def _judged(record: Record, task: Task, item: Item, answer: str) -> Record:

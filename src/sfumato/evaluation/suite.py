@@ -28,8 +28,8 @@ import os
 import typing
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from sfumato.client.connection import is_url
 from sfumato.config import load_recipe
 from sfumato.data.tasks import find_task
 from sfumato.data.tasks.base import Task
@@ -68,7 +68,7 @@ class SystemConfig:
         if self.max_retries < 0:
             raise ConfigError(f"{where}.max_retries is {self.max_retries}; allowed: 0 or more")
         if self.url:
-            if urlsplit(self.url).scheme not in ("http", "https") or not urlsplit(self.url).netloc:
+            if not is_url(self.url):
                 raise ConfigError(f"{where}.url is {self.url!r}; allowed: such as 'http://127.0.0.1:8000/v1'")
             for given, field_name in ((self.quantize, "quantize"), (self.threads, "threads")):
                 if given:

@@ -32,11 +32,11 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
     """A Sfumato model with lm-eval's interface.
 
     Log-likelihoods of continuations are exact for autoregressive models. For canvas models they are lower bounds from
-    `samples` noise draws: the negative of a bound (MDLM's NELBO under mask noise, GIDD's
-    under hybrid noise, UDLM's of the leave-one-out prediction under uniform noise), in nats. The continuation is one
-    canvas of its own length, or several of the trained length, each after the text before it. A canvas has at least two
-    positions, so a continuation of one token is read with the end token; in block models, so is one shorter than a
-    block. `estimator` names the method, and results report it.
+    `samples` noise draws: the negative of a bound (MDLM's NELBO under mask noise, GIDD's under hybrid noise, UDLM's of
+    the leave-one-out prediction under uniform noise), in nats. The continuation is one canvas of its own length, or
+    several of the trained length, each after the text before it. A canvas has at least two positions, so a continuation
+    of one token is read with the end token; in block models, so is one shorter than a block. `estimator` names the
+    method, and results report it.
 
     `is_greedy` is whether the model's own sampler writes exactly the continuation at temperature 0.
 
@@ -132,7 +132,7 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
         for (pair, context, continuation), is_greedy in zip(
             tqdm(requests, desc="likelihoods", disable=disable_tqdm), greedy, strict=True
         ):
-            found.append((-self._nats(context, continuation), is_greedy or not continuation))
+            found.append((-self._nats(context, continuation), is_greedy))
             self.cache_hook.add_partial("loglikelihood", pair, found[-1])
         return found
 
@@ -181,11 +181,11 @@ class SfumatoLM(TemplateLM):  # type: ignore[misc]
     def _written(self, pairs: Sequence[tuple[list[int], list[int]]]) -> list[bool]:
         """Whether the sampler writes each continuation at temperature 0; False if it is longer than half the
         context."""
-        found = [False] * len(pairs)
+        found = [not continuation for _, continuation in pairs]
         if not self.greedy:
             return found
-        lengths = range(1, self._num_positions // 2 + 1)
-        indices = [i for i, (_, continuation) in enumerate(pairs) if len(continuation) in lengths]
+        longest = self._num_positions // 2
+        indices = [i for i, (_, continuation) in enumerate(pairs) if continuation and len(continuation) <= longest]
         requests = [
             self.model.request(
                 tuple(context[len(continuation) - self._num_positions :]),

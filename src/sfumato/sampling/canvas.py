@@ -208,9 +208,8 @@ class CanvasBatch:
 
     def hurried(self, rows: Sequence[int]) -> CanvasBatch:
         """The batch with the next step as the last one of some rows."""
-        index_R = torch.tensor(rows, device=self.step_R.device)
         max_steps_R = self.settings.max_steps_R.clone()
-        max_steps_R[index_R] = self.step_R[index_R] + 1
+        max_steps_R[rows] = self.step_R[rows] + 1
         settings = dataclasses.replace(self.settings, max_steps_R=max_steps_R)
         return dataclasses.replace(self, settings=settings)
 

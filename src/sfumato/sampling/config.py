@@ -139,7 +139,7 @@ class SamplerConfig:
                 else kind(**sampler_settings)
             )
         except TypeError as error:
-            # Of its own check, which expects numbers.
+            # From its `__post_init__`, for a value of another type.
             raise RequestError(f"sampler {kind.name!r} with {sampler_settings}: {error}") from error
         if kind.reverse and not base.sampler.reverse:
             # The defaults of a model that writes block by block do not suit it.

@@ -56,7 +56,7 @@ class Access:
     """Checks keys and their remaining budgets.
 
     Args:
-        keys: without any, everybody may ask, unless there is a file.
+        keys: without any, and without a file, requests need no key.
         path: file of the keys, read again whenever it changes.
 
     Raises:

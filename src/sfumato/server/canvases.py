@@ -247,7 +247,7 @@ class Canvases:
         if canvas is None or not canvas.is_busy:
             # Another server may have changed or deleted it.
             row = await asyncio.to_thread(self._history.find, canvas_id)
-            if canvas is not None and not canvas.is_busy and (row is None or (row["rev"] or 0) != canvas.rev):
+            if canvas is not None and not canvas.is_busy and (row is None or (row["rev"] or 0) > canvas.rev):
                 self._live.pop(canvas_id, None)
                 canvas = None
             if canvas is None and row is not None:

@@ -59,7 +59,7 @@ class ApiError(SfumatoError):
         if isinstance(error, SfumatoError):
             return cls(400, str(error), param=_named(error))
         if isinstance(error, DatabaseError):
-            # The driver's own words, such as "database is locked"; values stand in other parts.
+            # The driver's message, such as "database is locked", does not contain the request's values.
             logger.error("the database failed: %s", str(error.orig).split("\n")[0])
             message = "canvases cannot be stored or read now"
             return cls(503, message, code="storage_failed", headers={"Retry-After": "5"})

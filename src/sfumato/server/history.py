@@ -84,7 +84,7 @@ class History:
                 event.listen(self._engine, "connect", _set_up_sqlite)
             _METADATA.create_all(self._engine)
         except (ModuleNotFoundError, OSError, SQLAlchemyError) as error:
-            reason, shown = str(error).split("\n")[0], re.sub(r"(?<=:)[^:@/]+(?=@)", "***", str(url))
+            reason, shown = str(error).split("\n")[0], re.sub(r"(://[^:@/]*:).*@", r"\1***@", str(url))
             if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
                 reason += ", pip install 'sfumato[postgres]'"
             raise ConfigError(f"cannot use the database {shown!r}: {reason}; allowed: a file, or a URL") from None

@@ -74,10 +74,15 @@ export function unnamed(page: Component, program: string, sentence: string): Com
   return holders.find((each) => !names(each).some((name) => name !== "" && said.includes(name))) ?? null;
 }
 
+/** The lists and tables of a page. */
+function listings(page: Component): Component[] {
+  return [...walk(page)].filter(({ kind }) => kind === "list" || kind === "table");
+}
+
 /** How many more things a new page lists than a sentence asks for; null if it does not say, or there are several lists. */
 export function surplus(page: Component, sentence: string): number | null {
   const [asked, ...others] = [...sentence.matchAll(ASKED)].map(([, number = ""]) => number.toLowerCase());
-  const [holder, ...more] = [...walk(page)].filter(({ kind }) => kind === "list" || kind === "table");
+  const [holder, ...more] = listings(page);
   if (asked === undefined || others.length > 0 || holder === undefined || more.length > 0) return null;
   return holder.children.length - (NUMBERS.includes(asked) ? NUMBERS.indexOf(asked) + 2 : Number(asked));
 }
@@ -85,9 +90,8 @@ export function surplus(page: Component, sentence: string): number | null {
 /** A new page with the last things that are too many left out. */
 function counted(page: Component, sentence: string): Component {
   const number = surplus(page, sentence) ?? 0;
-  const holder = [...walk(page)].find(({ kind }) => kind === "list" || kind === "table");
-  if (number <= 0 || holder === undefined) return page;
-  const ids = holder.children.slice(-number).map(({ id }) => id);
+  if (number <= 0) return page;
+  const ids = listings(page).flatMap(({ children }) => children.slice(-number).map(({ id }) => id));
   return execute(page, `del ${ids.join(",")}`);
 }
 

@@ -1,4 +1,4 @@
-import{l as d}from"./index-T50euHsn.js";/**
+import{l as d}from"./index-02VlwGGE.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./index-T50euHsn.js";import{C as O}from"./canvas-Da4QN0hW.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-eSaj3xyB.js";const q=m`
+import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./index-02VlwGGE.js";import{C as O}from"./canvas-DqUMCd6U.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-DxiiIci_.js";const q=m`
   :host,
   .page,
   form {

@@ -1,4 +1,4 @@
-import{E as d,e as f,i as v,p as a,s as m,g as y,A as c,d as u,z as b}from"./index-T50euHsn.js";import{e as g,i as x,t as w}from"./offsets-EgNy2a1f.js";import{o as $}from"./style-map-OxD33xly.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
+import{E as d,e as f,i as v,p as a,s as m,g as y,A as c,d as u,z as b}from"./index-02VlwGGE.js";import{e as g,i as x,t as w}from"./offsets-EgNy2a1f.js";import{o as $}from"./style-map-CbrfWluZ.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
  * @license
  * Copyright 2018 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
