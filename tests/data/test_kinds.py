@@ -17,7 +17,7 @@ HELD_OUT = ("wordings", "domains", "combinations")
 SAME_KIND = (
     {"pets": "json"}
     | {f"{task}_{part}": task for task in ("ui_screen", "ui_edit") for part in (*HELD_OUT, "written", "examples")}
-    | dict.fromkeys(("ui_edit_several", "ui_edit_filtered"), "ui_edit")
+    | dict.fromkeys(("ui_edit_several", "ui_edit_filtered", "ui_edit_missing"), "ui_edit")
 )
 PAIR = [
     PromptKind(name="sum", description="Adds.", example="1+2", pattern=r"\d+\+\d+"),

@@ -222,6 +222,18 @@ def test_commands_about_filtered_screens_count_what_is_seen():
     assert by_position > 5
 
 
+def test_commands_about_what_is_missing_name_no_component():
+    missing = TASKS["ui_edit_missing"]
+    for seed in range(60):
+        item = missing.generate(seed)
+        shown, _, said = item.prompt.rpartition("\n> ")
+        assert missing.check(item, "refuse: not on this screen")
+        assert not missing.check(item, "set a dark")
+        for component in parse(shown).walk():
+            label = component.text or (component.cells[0] if component.kind == "record" else "")
+            assert not label or f" {label.casefold()} " not in f" {said.casefold()} ", item.prompt
+
+
 def test_phrases_are_found_by_text_position_and_kind():
     find = TASKS["ui_find"]
     texts_seen = positions = 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from sfumato.data.apps.domains import Domain, capitalize, coin_thing
 from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.references import holder_of, refer
 from sfumato.data.apps.screens import ORDINALS, draw_domain, draw_screen
-from sfumato.data.apps.speech import plain, templates, texts, word
+from sfumato.data.apps.speech import copied_words, plain, templates, texts, word
 from sfumato.errors import RequestError
 from sfumato.ui import Component, execute, is_refusal, parse
 from sfumato.ui.edits import select
@@ -203,6 +203,30 @@ def draw_filtered_command(random: Random) -> Command:
             beside = holder_of(page, named).children
             if not by_position or (_POSITION.search(command.sentence) and any(each.get("hidden") for each in beside)):
                 return command
+
+
+def draw_missing_command(random: Random) -> Command:
+    """A command that names a component by its text, about a page that lacks it: a refusal."""
+    while True:
+        domain = draw_domain(random, held_out=False)
+        page = draw_page(random, domain, unseen_domain=False)
+        for intent in random.choices(_TOGETHER, k=_MAX_TRIES):
+            command = _command(random, page, domain, intent, unseen_wording=False)
+            if command is None or command.combination:
+                continue
+            [named, *others] = select(page, command.selector)
+            if others or not copied_words(command.sentence) & _words(named):
+                continue
+            text = capitalize(coin_thing(random))
+            # Another text for it, so that nothing but the text tells that it is missing.
+            column = holder_of(page, named).cells[:1]
+            rest = execute(page, f"cell {named.id} {column[0]} | {text}" if column else f"text {named.id}: {text}")
+            if not any(_words(each) & _words(named) for each in rest.walk()):
+                return replace(command, page=rest, program="refuse: not on this screen", intent="missing")
+
+
+def _words(component: Component) -> set[str]:
+    return {word for cell in (component.text, *component.cells) for word in cell.casefold().split()}
 
 
 def draw_references(random: Random) -> tuple[Component, list[tuple[str, str]]]:

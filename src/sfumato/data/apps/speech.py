@@ -47,6 +47,11 @@ def copied(text: str) -> str:
     return f"\x01{plain(text)}\x02"
 
 
+def copied_words(sentence: str) -> set[str]:
+    """The words in lower case that are marked as copied."""
+    return {word for part in _COPIED.findall(sentence) for word in plain(part).casefold().split()}
+
+
 def plain(sentence: str) -> str:
     """Remove marks and extra spaces."""
     return " ".join(sentence.replace("\x01", "").replace("\x02", "").split())

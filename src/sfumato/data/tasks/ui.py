@@ -18,6 +18,7 @@ from sfumato.data.apps.commands import (
     draw_command,
     draw_commands,
     draw_filtered_command,
+    draw_missing_command,
     draw_references,
 )
 from sfumato.data.apps.examples import draw_edit_example, draw_screen_example
@@ -157,6 +158,15 @@ class FilteredEdits(Edit):
         return draw_filtered_command(random)
 
 
+class MissingEdits(Edit):
+    """Refuse a command about something that the screen lacks."""
+
+    suffix = "missing"
+
+    def _command(self, random: Random) -> Command:
+        return draw_missing_command(random)
+
+
 class ScreenExamples(Screen):
     """Screens that were written one by one, varied; for training."""
 
@@ -239,6 +249,7 @@ def ui_tasks() -> Iterator[Task]:
     """All tasks, with the held-out variants of screens and edits."""
     yield SeveralEdits()
     yield FilteredEdits()
+    yield MissingEdits()
     yield ScreenExamples()
     yield EditExamples()
     yield Find()
