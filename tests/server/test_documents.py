@@ -61,7 +61,7 @@ def test_responses_match_openapi(served: Served, document: dict[str, Any]):
     ]
     for path, body in posted:
         check(document, "post", path, served.ask(path, **body))
-    for path in ("/health", "/ready", "/metrics", "/v1/models"):
+    for path in ("/health", "/ready", "/version", "/metrics", "/v1/models"):
         check(document, "get", path, served.http.get(path))
     check(document, "get", "/v1/models/{model}", served.http.get("/v1/models/tiny"))
     canvas = served.ask("/v1/canvas", prompt=EXPRESSION).json()

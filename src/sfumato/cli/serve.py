@@ -105,6 +105,10 @@ def serve(
             help="Whisper model in CTranslate2 format for speech; default: the one from the extra speech, if installed."
         ),
     ] = None,
+    ssl_certfile: Annotated[Path | None, typer.Option(help="Certificate in PEM format, to serve HTTPS.")] = None,
+    ssl_keyfile: Annotated[
+        Path | None, typer.Option(help="The certificate's key; default: in the same file as the certificate.")
+    ] = None,
     show_studio: Annotated[bool, typer.Option("--studio/--no-studio", help="Serve the studio at /.")] = True,
     drain_seconds: Annotated[
         int, typer.Option(min=0, metavar="SECONDS", help="Time for running answers to finish after SIGTERM.")
@@ -135,6 +139,8 @@ def serve(
         budgets = {"requests_per_minute": requests_per_minute, "positions_per_day": positions_per_day}
         typer.echo(make_key(api_keys, add_key, budgets))
         return
+    if ssl_keyfile is not None and ssl_certfile is None:
+        raise ConfigError("--ssl-keyfile is given; allowed: only with --ssl-certfile")
     if host not in _LOOPBACK and api_keys is None and not without_keys:
         raise ConfigError(
             f"host is {host!r}, which other machines can reach; allowed: with --api-key-file "
@@ -162,8 +168,21 @@ def serve(
     )
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     # Of uvicorn's two parsers, the one that limits the size of headers.
-    config = uvicorn.Config(app, host=host, port=port, http="h11", log_level="warning", access_log=False)
-    config.timeout_graceful_shutdown = _CUT_OFF_S
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        http="h11",
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_CUT_OFF_S,
+        ssl_certfile=ssl_certfile,
+        ssl_keyfile=ssl_keyfile,
+    )
+    try:
+        config.load()
+    except OSError as error:
+        raise ConfigError(f"cannot use the certificate {ssl_certfile}: {error.strerror or error}") from None
     asyncio.run(_serve(config, hosting, drain_seconds, shown=studio is not None and studio.is_built))
 
 
@@ -202,7 +221,7 @@ async def _serve(config: uvicorn.Config, hosting: Host, drain_seconds: float, *,
                 "address of this machine"
             )
         address, port = server.servers[0].sockets[0].getsockname()[:2]
-        url = f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+        url = f"{'https' if config.is_ssl else 'http'}://{f'[{address}]' if ':' in address else address}:{port}"
         typer.echo(f"{url} serves {', '.join((*hosting.names, *hosting.upstreams))}", err=True)
         if shown:
             typer.echo(f"open {url}/ in a browser for the studio", err=True)

@@ -162,6 +162,11 @@ def create_app(
         """Whether requests are accepted: 503 while the first model loads and during shutdown."""
         return JSONResponse({"ready": app.state.ready}, 200 if app.state.ready else 503)
 
+    @app.get("/version", tags=["server"], **answered(documents.Version))
+    async def version() -> _Json:
+        """The server's version."""
+        return {"version": sfumato.__version__}
+
     @app.get(
         "/metrics",
         tags=["server"],

@@ -31,6 +31,8 @@ from sfumato.server.protocol import Diffusion
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 # Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
+# What a proxy may have named a request.
+_REQUEST_ID = re.compile(r"[\w.:-]{1,128}", re.ASCII)
 # Clients of OpenAI's API send these to identify themselves.
 _CLIENT_VERSIONS = frozenset({"api-version", "client_version"})
 _STYLE = """
@@ -222,7 +224,9 @@ class Boundary:
             await self._inner(scope, receive, send)
             return
         request = Request(scope)
-        request.state.request_id = uuid.uuid4().hex
+        given = request.headers.get("x-request-id", "")
+        request.state.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request.state.key = None
         begun, status = time.perf_counter(), 499
 
         async def sending(message: Message) -> None:
@@ -251,7 +255,9 @@ class Boundary:
             seconds = time.perf_counter() - begun
             method = request.method if request.method in _METHODS else "other"
             self._metrics.request(method, route, status, seconds)
-            logger.info("%s %s %s %d %.3f", request.state.request_id, method, route, status, seconds)
+            state = request.state
+            name = "-" if state.key is None else state.key.name
+            logger.info("%s %s %s %s %d %.3f", state.request_id, name, method, route, status, seconds)
 
     def _route(self, scope: Scope) -> str:
         """The path's pattern, also if the request was refused before it came there."""

@@ -48,6 +48,12 @@ class Ready(_Described):
     ready: bool
 
 
+class Version(_Described):
+    """The server's version."""
+
+    version: str
+
+
 class ModelCard(_Described):
     """A model and its capabilities."""
 
