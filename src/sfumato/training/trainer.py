@@ -8,6 +8,7 @@ terminal: evaluation and reporting are callables.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 import signal
@@ -295,7 +296,9 @@ class Loop(ABC):
         try:
             put(self.model, self.average)
             self.model.eval()
-            with self._signals.raised():
+            # Sizes differ from call to call, and compiled layers would be compiled again for each.
+            eager = torch.compiler.set_stance("force_eager") if self.config.compile else contextlib.nullcontext()
+            with self._signals.raised(), eager:
                 return dict(self._evaluate(self.model, self.progress.step))
         finally:
             put(self.model, before)
@@ -358,9 +361,9 @@ class Trainer(Loop):
 
     def _step(self) -> Record:
         started = time.monotonic()
-        step, config = self.progress.step, self.config
+        step, config, objective = self.progress.step, self.config, self._objective
         batches, own_tokens = self._taken(step)
-        weights = self._objective.weights(step / config.steps)
+        weights = objective.weights(step / config.steps)
         each = [batch.counts() for batch in batches]
         own_counts = {name: sum(counts[name] for counts in each) for name in each[0]}
         num_tokens, *found = self.world.sum(own_tokens, *own_counts.values())
@@ -376,11 +379,7 @@ class Trainer(Loop):
         for batch in batches:
             with torch.autocast(self.model.device.type, torch.bfloat16, enabled=autocast):
                 sums = losses(
-                    self.model,
-                    batch,
-                    weights=weights,
-                    teacher=self._teacher,
-                    teacher_top=self._objective.teacher_top,
+                    self.model, batch, weights=weights, teacher=self._teacher, teacher_top=objective.teacher_top
                 )
             terms = {name: term / counts[name] for name, term in sums.items()}
             total = torch.stack([weights.get(name, 0.0) * term for name, term in terms.items()]).sum()
