@@ -38,6 +38,7 @@ from benchmarks.options import (
 from benchmarks.serving import serving
 from benchmarks.speech import speech
 from benchmarks.studio import studio
+from benchmarks.tab import tab
 from sfumato.cli.app import Command, Group, keep_freed_memory
 from sfumato.cli.options import DType, Quantize, Settings, expand, sampler_settings
 from sfumato.errors import ConfigError
@@ -435,7 +436,7 @@ def size(model: Model, as_json: Annotated[bool, typer.Option("--json", help="Pri
 
 
 _COMMANDS = (latency, throughput, roofline, join, variations, breakeven, quality, simulate, soak, state, compare, curve)
-for command in (*_COMMANDS, size, serving, speech, studio, claims):
+for command in (*_COMMANDS, size, serving, speech, studio, tab, claims):
     app.command(command.__name__, cls=Command)(expand(command))
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,9 +67,10 @@ class Records:
         self._path = directory / "results.jsonl"
         self._done: dict[tuple[str, str, int], Record] = {}
         known, before = directory / "suite.json", {}
+        found = self._read() if self._path.exists() else {}
         if known.exists():
             before = json.loads(known.read_text("utf-8"))
-            if differences := _differences(before, meaning):
+            if differences := _differences(before, meaning, found.values()):
                 raise ConfigError(
                     f"{directory} has other results: {differences[0]}; give another directory, or remove it"
                 )
@@ -77,7 +78,6 @@ class Records:
         for kind in _KINDS:
             merged[kind] = before.get(kind, {}) | meaning[kind]
         write_json(known, merged)
-        found = self._read() if self._path.exists() else {}
         self._file = self._path.open("ab")
         for record in found.values():
             checked = check(record)
@@ -127,9 +127,10 @@ class Records:
         self._file.close()
 
 
-def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """See `changes`; names of only one of them do not differ."""
-    shared = {kind: before[kind].keys() & now[kind].keys() for kind in _KINDS}
+def _differences(before: dict[str, Any], now: dict[str, Any], records: Collection[Record]) -> list[str]:
+    """See `changes`; a system or task without records may differ."""
+    used = {"systems": {record.system for record in records}, "tasks": {record.task for record in records}}
+    shared = {kind: used[kind] & before[kind].keys() & now[kind].keys() for kind in _KINDS}
 
     def compared(table: dict[str, Any]) -> dict[str, Any]:
         return table | {kind: {name: table[kind][name] for name in names} for kind, names in shared.items()}
