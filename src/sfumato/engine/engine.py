@@ -139,7 +139,9 @@ class Engine:
         """
         if self._closed:
             raise BusyError("this engine is closed; submit to another one", None)
-        if self.num_waiting + n > (allowed := self.config.max_queue):
+        # Those that can start with the next step do not wait.
+        allowed = self.config.max_queue + max(0, self.config.max_rows - self.num_running)
+        if self.num_waiting + n > allowed:
             wait_s = max(1, round(self._seconds_each * self.num_waiting / max(1, self.num_running)))
             given = f"{self.num_waiting} answers wait and {n} more are requested"
             raise BusyError(f"{given}; allowed: {allowed} waiting. Try again in about {wait_s} s", wait_s)
