@@ -43,7 +43,7 @@ def record(page: Page) -> list[Image.Image]:
     page.get_by_label("Prompt").fill(PROMPT)
     frames = [take(page)]
     page.get_by_role("button", name="Denoise", exact=True).click()
-    page.get_by_role("button", name="Reply").click(trial=True)
+    page.get_by_role("button", name="Export").click(trial=True)
     slider = page.get_by_role("slider", name="Step")
     slider.press("Home")
     for _ in range(int(slider.get_attribute("max") or 0) + 1):

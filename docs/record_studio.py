@@ -57,13 +57,13 @@ def _press(page: Page, name: str) -> None:
 
 def _canvas(page: Page) -> None:
     _press(page, "Denoise")
-    page.get_by_role("button", name="Reply").and_(page.locator(":enabled")).wait_for()
+    page.get_by_role("button", name="Export").and_(page.locator(":enabled")).wait_for()
     page.locator("sf-canvas .token").nth(1).click()
 
 
 def _editor(page: Page) -> None:
     page.get_by_role("button", name="Find and rewrite").and_(page.locator(":enabled")).click()
-    page.get_by_role("status").filter(has_text="accept or refuse it").first.wait_for()
+    page.get_by_role("status").filter(has_text="accept or reject it").first.wait_for()
 
 
 def _race(page: Page) -> None:

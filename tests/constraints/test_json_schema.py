@@ -811,10 +811,13 @@ TAGS = {"type": "array", "items": {"type": "string"}}
         ({"$id": "https://example.org/x", "type": "null"}, r"'\$id' .*at #/properties/x elsewhere than at the root"),
         ({"$schema": "http://json-schema.org/draft-07/schema#"}, r"'\$schema' .*at #/properties/x|.*at #/properties/x"),
         ({"typ": "null"}, "#/properties/x: unknown keyword 'typ'; did you mean 'type'"),
-        ({"nullable": True}, "#/properties/x: unknown keyword 'nullable'"),
+        ({"maxlength": 3}, "#/properties/x: unknown keyword 'maxlength'; did you mean 'maxLength'"),
         ({"type": "nul"}, "invalid at #/properties/x/type: 'nul' is not valid"),
         ({"minLength": "x"}, "invalid at #/properties/x/minLength"),
-        ({"type": "array", "items": [{"type": "null"}]}, "invalid at #/properties/x/items"),
+        (
+            {"type": "array", "items": [{"type": "null"}]},
+            "invalid at #/properties/x/items: a list.*allowed: prefixItems",
+        ),
         ({"const": "\ud800"}, r"\\ud800.* at #/properties/x/const has half a surrogate pair"),
         ({"properties": {"\udc00": {}}}, "half a surrogate pair"),
         ({"enum": ["a"], "pattern": "("}, "at #/properties/x cannot be applied to its values"),
@@ -973,3 +976,27 @@ def test_states_are_numbered_alike_in_every_process():
         for seed in "123"
     }
     assert len(tables) == 1
+
+
+def test_other_keywords_are_annotations():
+    plain: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "boolean"}}, "required": ["x"]}
+    noted = {
+        **plain,
+        "properties": {"x": {"type": "boolean", "x-order": 1, "nullable": True, "markdownDescription": "b"}},
+    }
+    assert regex_of_schema(noted) == regex_of_schema(plain)
+
+
+def test_texts_in_base64():
+    regex = re.compile(regex_of_schema({"type": "string", "format": "byte"}))
+    for text in ("", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"):
+        assert regex.fullmatch(f'"{text}"'), text
+    for text in ("Zg", "Zg=", "Zg===", "Z===", "Zm9v!", "Zm9vY"):
+        assert not regex.fullmatch(f'"{text}"'), text
+
+
+def test_nested_arrays_of_one_item_grow_no_faster_than_their_depth():
+    schema: dict[str, Any] = {"type": "null"}
+    for _ in range(16):
+        schema = {"type": "array", "items": schema, "minItems": 1, "maxItems": 1}
+    assert regex_of_schema(schema) == r"\[" * 16 + "null" + r"\]" * 16

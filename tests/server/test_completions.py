@@ -258,7 +258,7 @@ def test_browsers_get_refusals_as_pages(served: Served):
     page = served.http.get("/<b>nowhere", headers={"Accept": accept})
     assert page.status_code == 404
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "there is no GET /&lt;b&gt;nowhere; allowed: the pages at /" in page.text
+    assert "there is no GET /&lt;b&gt;nowhere; allowed: what" in page.text
     for method, others in (("GET", "*/*"), ("GET", "application/json, text/html"), ("POST", accept)):
         assert served.http.request(method, "/nowhere", headers={"Accept": others}).json()["error"]["message"]
 

@@ -51,7 +51,7 @@ def denoise(page: Page, **filled: str) -> None:
     for label, value in filled.items():
         page.get_by_label(label.replace("_", " "), exact=True).fill(value)
     page.get_by_role("button", name="Denoise", exact=True).click()
-    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
 
 
 def test_text_forms_and_can_be_stepped_through(page: Page, check_accessibility: Callable[[Page], None]):
@@ -111,7 +111,7 @@ def test_tokens_can_be_pinned_renoised_and_replaced(page: Page, check_accessibil
     canvas.locator(".token").nth(1).click()
     panel.get_by_role("button", name="Unpin").click()
     panel.get_by_role("button", name="Back to noise").click()
-    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
     expect(canvas).to_contain_text("answer: 39")
     assert text_of(canvas) == DERIVED
     # A token replaced by hand is pinned, and stays while the rest is denoised.
@@ -120,14 +120,14 @@ def test_tokens_can_be_pinned_renoised_and_replaced(page: Page, check_accessibil
     panel.get_by_label("Replace with").fill("41")
     panel.get_by_role("button", name="Replace").click()
     page.get_by_role("button", name="Denoise all but the pins").click()
-    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
     assert text_of(canvas).startswith("answer: 41\n")
     # With the keyboard.
     canvas.locator(".token").nth(0).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     panel.get_by_role("button", name="Denoise again from here").click()
-    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
     assert text_of(canvas).startswith("answer: ")
 
 
@@ -142,7 +142,7 @@ def test_seeds_run_side_by_side_and_a_link_reproduces_them(page: Page):
     page.goto("about:blank")
     page.goto(address)
     expect(takes).to_have_count(3)
-    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
     assert [text_of(takes.nth(i)) for i in range(3)] == texts
     assert page.get_by_label("Seed", exact=True).input_value() == "5"
 
@@ -218,12 +218,12 @@ def test_another_model_replaces_only_an_example(page: Page):
     page.get_by_role("button", name="Denoise", exact=True).click()
     take = page.locator("sf-take")
     expect(take.locator(".error")).to_have_text("tiny was not trained on prompts like 'my own words'.")
-    for name in ("Reply", "Share"):
-        expect(page.get_by_role("button", name=name)).to_be_disabled()
+    for name in ("Export", "Share"):
+        expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.get_by_text("Click a token")).to_have_count(0)
     take.get_by_role("button", name="plain", exact=True).click()
     expect(prompt).to_have_value("12+5=")
-    expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
     assert text_of(page.locator("sf-canvas")) == "17"
 
 
@@ -338,10 +338,56 @@ def test_options_come_from_the_model_and_refusals_are_shown(page: Page, served: 
 def test_conversation_continues_and_stops(page: Page):
     page.goto("/canvas")
     denoise(page)
+    # A model of fixed tasks knows no conversations.
+    expect(page.get_by_role("button", name="Reply")).to_have_count(0)
+
+    def without_kinds(route: Route) -> None:
+        cards = route.fetch().json()
+        for card in cards["data"]:
+            card["sfumato"]["kinds"] = []
+        route.fulfill(json=cards)
+
+    page.route("**/v1/models", without_kinds)
+    page.goto("/canvas")
+    denoise(page)
     page.get_by_role("button", name="Reply").click()
     expect(page.locator(".turn")).to_have_count(2)
     expect(page.get_by_label("Prompt")).to_have_value("")
     expect(page.get_by_role("button", name="Denoise", exact=True)).to_be_disabled()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".turn")).to_have_count(0)
+    expect(page.locator("sf-canvas .token").first).to_be_visible()
+
+
+def test_a_double_click_starts_and_does_not_stop(page: Page):
+    page.goto("/canvas")
+    page.get_by_role("button", name="Denoise", exact=True).dblclick()
+    expect(page.get_by_role("button", name="Export")).to_be_enabled()
+    expect(page.get_by_text("stopped")).to_have_count(0)
+    assert page.evaluate("document.activeElement !== document.body")
+
+
+def test_changes_by_hand_are_undone_exported_and_opened(page: Page, tmp_path: Path):
+    page.goto("/canvas")
+    denoise(page)
+    canvas = page.locator("sf-canvas")
+    before = text_of(canvas)
+    canvas.locator(".token").nth(2).click()
+    page.get_by_label("Replace with").fill("123")
+    page.get_by_role("button", name="Replace", exact=True).click()
+    changed = text_of(canvas)
+    assert changed != before
+    page.keyboard.press("Control+z")
+    assert text_of(canvas) == before
+    page.keyboard.press("Control+Shift+z")
+    assert text_of(canvas) == changed
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Export").click()
+    saved.value.save_as(tmp_path / "trace.json")
+    page.reload()
+    page.get_by_label("Trace to open").set_input_files(tmp_path / "trace.json")
+    expect(page.locator("sf-canvas .token.pinned")).to_have_count(1)
+    assert text_of(page.locator("sf-canvas")) == changed
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -26,7 +26,7 @@ def text_of(page: Page) -> str:
 
 def rewrite(page: Page) -> None:
     page.get_by_role("button", name="Find and rewrite").click()
-    expect(page.get_by_role("status").filter(has_text="accept or refuse it")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="accept or reject it")).to_be_visible()
 
 
 def test_bug_fix_can_be_refused_accepted_and_undone(page: Page, check_accessibility: Callable[[Page], None]):
@@ -38,7 +38,7 @@ def test_bug_fix_can_be_refused_accepted_and_undone(page: Page, check_accessibil
     rewrite(page)
     expect(page.locator(".cm-line", has_text="a * b")).to_be_visible()
     check_accessibility(page)
-    page.get_by_role("button", name="Refuse", exact=True).click()
+    page.get_by_role("button", name="Reject", exact=True).click()
     expect(page.get_by_text("The changes you refused are undone.")).to_be_visible()
     assert text_of(page) == before
     rewrite(page)
@@ -72,8 +72,8 @@ def test_changes_under_review_and_typed_text_survive_a_reload(page: Page):
     before = text_of(page)
     rewrite(page)
     page.reload()
-    expect(page.get_by_text("One change: accept or refuse it.")).to_be_visible()
-    page.get_by_role("button", name="Refuse", exact=True).click()
+    expect(page.get_by_text("One change: accept or reject it.")).to_be_visible()
+    page.get_by_role("button", name="Reject", exact=True).click()
     expect(page.get_by_text("The changes you refused are undone.")).to_be_visible()
     assert text_of(page) == before
     # What was typed a moment ago is not on the server yet.
@@ -174,7 +174,7 @@ def test_example_is_mended_by_the_main_button(page: Page, example: str):
     page.get_by_label("Examples").select_option(example)
     expect(page.get_by_text(f"{example} is open.")).to_be_visible()
     page.get_by_role("button", name="ewrite").click()
-    expect(page.get_by_text("One change: accept or refuse it.")).to_be_visible()
+    expect(page.get_by_text("One change: accept or reject it.")).to_be_visible()
 
 
 def test_empty_file_is_not_sent(page: Page):

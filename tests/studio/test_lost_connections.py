@@ -57,7 +57,7 @@ def test_texts_equal_the_servers_over_faulty_connections(page: Page, served: Ser
         page.get_by_label("Seed", exact=True).fill(str(number))
         canvas_ids.clear()
         page.get_by_role("button", name="Denoise", exact=True).click()
-        expect(page.get_by_role("button", name="Reply")).to_be_enabled()
+        expect(page.get_by_role("button", name="Export")).to_be_enabled()
         if page.locator("sf-take .error").count():
             # It gave up and reported an error.
             failed += 1

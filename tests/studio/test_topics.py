@@ -252,7 +252,7 @@ def test_forum_without_a_prose_model(page: Page, check_accessibility: Callable[[
     # Pictures appear once they are ready, and say that they do not depict the prompt.
     expect(page.locator("sf-picture img")).to_have_count(4)
     expect(page.locator("figcaption")).to_have_count(1)
-    expect(page.locator("figcaption")).to_contain_text("does not depict the prompt")
+    expect(page.locator("figcaption")).to_contain_text("no image model is running")
     check_accessibility(page)
 
     titles = page.locator("article.post h2").all_inner_texts()

@@ -12,6 +12,8 @@ const MIN_SHOWN_MS = 6000;
 /** How long a character of a message takes to read. */
 const CHARACTER_MS = 60;
 const MAX_SHOWN = 3;
+/** Where there is room for one. */
+const NARROW = "(max-width: 48rem)";
 /** Over so much of it, what the header has no room for fades. */
 const FADE_PX = 40;
 const NEXT_THEME: Record<Looks["theme"], Looks["theme"]> = { system: "light", light: "dark", dark: "system" };
@@ -104,6 +106,16 @@ export class AppElement extends LitElement {
         width: 100%;
         margin-inline: auto;
         min-width: 0;
+      }
+      /* What a message covers can be scrolled up. */
+      @media (max-width: 48rem) {
+        main {
+          padding-bottom: 8rem;
+        }
+      }
+      .skip:not(:focus) {
+        position: absolute;
+        clip-path: inset(50%);
       }
       code {
         white-space: nowrap;
@@ -201,9 +213,10 @@ export class AppElement extends LitElement {
       const others = this.shown.filter(
         ({ text, action }) => text !== detail.text && (action === undefined || detail.action === undefined),
       );
-      this.shown = [...others, detail].slice(-MAX_SHOWN);
+      this.shown = [...others, detail].slice(matchMedia(NARROW).matches ? -1 : -MAX_SHOWN);
       setTimeout(() => this.hide(detail), Math.max(MIN_SHOWN_MS, CHARACTER_MS * detail.text.length));
     });
+    addEventListener("sf-retract", ({ detail }) => this.hide(detail));
     addEventListener("unhandledrejection", (event) => sayError(event.reason));
     api.askForKey = () => this.askForKey();
     this.openPage();
@@ -293,6 +306,15 @@ export class AppElement extends LitElement {
     const page = pageOf(this.path);
     return html`<div style="display: contents" @click=${this.onClick}>
       <header>
+        <a
+          class="skip"
+          href="#main"
+          @click=${(event: Event) => {
+            event.preventDefault();
+            this.renderRoot.querySelector("main")?.focus();
+          }}
+          >Skip to content</a
+        >
         <a class="name" href="/"><img src="/icon.svg" width="26" height="26" alt="" />Sfumato</a>
         <nav aria-label="Pages">
           ${pages.filter(({ group }) => group === "studio").map((each) => this.link(each))}
@@ -303,7 +325,7 @@ export class AppElement extends LitElement {
           Theme: ${this.theme}
         </button>
       </header>
-      <main>${page === undefined ? this.overview() : this.page(page)}</main>
+      <main tabindex="-1">${page === undefined ? this.overview() : this.page(page)}</main>
       ${
         this.shown.length === 0
           ? nothing

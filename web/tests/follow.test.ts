@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Api, ApiError } from "../src/core/api";
 import { applyEvent, emptyView, textOf } from "../src/core/canvas";
-import type { CanvasEvent } from "../src/core/protocol";
-import { again, outside, overlap, pinnedIn, spanOf, takeOf, written } from "../src/core/take";
-import { newTrace } from "../src/core/trace";
+import type { CanvasEvent, Span } from "../src/core/protocol";
+import { again, outside, overlap, pinnedIn, rewritten, shifted, spanOf, takeOf } from "../src/core/take";
+import { Undoable } from "../src/core/steps";
+import { newTrace, readTraces } from "../src/core/trace";
 import { isShareable, readShared, requestOf, sharedHash, sharedOf } from "../src/core/share";
 import recorded from "./recorded.json";
 
@@ -86,7 +87,7 @@ test("a take is what its traces add up to, and can be written into", () => {
   const last = take.frames.at(-1);
   expect(take.seed).toBe(3);
   expect(last?.tokens.map(({ text }) => text).join("")).toBe(run?.text);
-  const changed = written(take, 1, 3, "41").frames.at(-1);
+  const changed = rewritten(take, { from: 1, to: 3, text: "41" }).frames.at(-1);
   expect(changed?.tokens.map(({ text }) => text).join("")).toMatch(/^answer: 41\n/);
   expect(changed?.tokens[1]?.history.at(-1)?.text).toBe("41");
 });
@@ -161,7 +162,7 @@ test("a take knows whether it is more than what its request gives", () => {
   const trace = newTrace("tiny", { prompt: "1+1=" });
   expect(takeOf([trace]).isEdited).toBe(false);
   expect(takeOf([trace, trace]).isEdited).toBe(true);
-  expect(written(takeOf([trace]), 0, 0, "3").isEdited).toBe(true);
+  expect(rewritten(takeOf([trace]), { from: 0, to: 0, text: "3" }).isEdited).toBe(true);
 });
 
 test("an error leaves out examples for terminals", () => {
@@ -171,4 +172,41 @@ test("an error leaves out examples for terminals", () => {
   expect(new ApiError(400, { message: "steps is 0; allowed: 1 to 9" }).message).toBe(
     "steps is 0; allowed: 1 to 9",
   );
+});
+
+test("an export keeps what was written and pinned", () => {
+  const take = takeOf([newTrace("tiny", { prompt: "p", seed: 3 }, run?.events)]);
+  const changed = rewritten(take, { from: 1, to: 3, text: "41" });
+  const [last] = changed.traces;
+  const opened = readTraces(JSON.stringify([{ ...last, pins: [[0, 4]] }]));
+  expect(opened[0]?.pins).toEqual([[0, 4]]);
+  expect(takeOf(opened).frames).toEqual(changed.frames);
+  expect(takeOf(opened).isEdited).toBe(true);
+  for (const wrong of [{ writes: [{ from: 2, to: 1, text: "" }] }, { pins: [[1]] }, { pins: 3 }])
+    expect(() => readTraces(JSON.stringify([{ ...last, ...wrong }]))).toThrow("its writes or pins");
+});
+
+test("pins move with the text before them", () => {
+  const pins: Span[] = [
+    [0, 2],
+    [3, 5],
+    [8, 9],
+  ];
+  expect(shifted(pins, [3, 4], 3)).toEqual([
+    [0, 2],
+    [10, 11],
+  ]);
+});
+
+test("changes are undone and done again", () => {
+  const undoable = new Undoable<number>();
+  expect(undoable.move(-1, 0)).toBeUndefined();
+  undoable.keep(0);
+  undoable.keep(1);
+  expect(undoable.move(-1, 2)).toBe(1);
+  expect(undoable.move(-1, 1)).toBe(0);
+  expect(undoable.can(-1)).toBe(false);
+  expect(undoable.move(1, 0)).toBe(1);
+  undoable.keep(1);
+  expect(undoable.can(1)).toBe(false);
 });

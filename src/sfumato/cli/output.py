@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -124,6 +125,9 @@ def take_stdin(what: str) -> TextIO:
     """Stdin, to read from; at a terminal, the user is told what is read."""
     if sys.stdin.isatty():
         typer.echo(f"sfumato: reading {what} from the terminal; end with Ctrl-D", err=True)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # In some locales, bytes that are no text would pass as lone surrogates.
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     return sys.stdin
 
 

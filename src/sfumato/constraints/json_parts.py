@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Iterable
@@ -27,6 +28,8 @@ _NEVER = frozenset(("not", "if", "then", "else", "$dynamicRef", "$dynamicAnchor"
 _ANYWHERE = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
 _ALLOWED = _ANYWHERE.union(*WORDS.values())
 _KNOWN = _ALLOWED.union(_NEVER, _ANNOTATIONS.split())
+# How alike a misspelt keyword and the one that is meant are.
+_MISSPELT = 0.8
 _SUPPORTED = (
     "type, enum, const, anyOf, allOf, oneOf of branches that differ, $ref within the schema; properties, required, "
     "additionalProperties, patternProperties; items, prefixItems, minItems, maxItems; minLength, maxLength, pattern, "
@@ -74,7 +77,8 @@ def check_keywords(part: Part) -> None:
     for keyword in part.schema:
         if keyword in _NEVER:
             raise refusal(part, keyword)
-        if keyword not in _KNOWN:
+        # Others are annotations, as JSON Schema says; but one that is nearly known is misspelt.
+        if keyword not in _KNOWN and difflib.get_close_matches(keyword, _ALLOWED, n=1, cutoff=_MISSPELT):
             raise RequestError(f"at {part.pointer}: {unknown('keyword', keyword, _ALLOWED)}")
     check_base(part)
 

@@ -140,7 +140,10 @@ class _Compiler:
             # Without formats: an invalid pattern is refused where it is used.
             self.draft.check_schema(part.schema, format_checker=None)
         except self.invalid as error:
-            raise RequestError(f"the schema is invalid at {part.at(*error.absolute_path)}: {error.message}") from error
+            where, problem = list(error.absolute_path), error.message
+            if where[-1:] == ["items"] and isinstance(error.instance, list):
+                problem = "a list of schemas, as before draft 2020-12; allowed: prefixItems"
+            raise RequestError(f"the schema is invalid at {part.at(*where)}: {problem}") from error
         self.checked.add(part.pointer)
 
     def allows(self, part: Part, value: Any) -> bool:

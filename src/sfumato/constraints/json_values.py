@@ -14,7 +14,7 @@ from sfumato.constraints.patterns import CHARACTER, FORMATS, any_of, escape, reg
 from sfumato.constraints.ranges import MAX_DIGITS, Bounds, regex_of_integers, regex_of_numbers
 from sfumato.errors import RequestError
 
-_ANY_TEXT = ("binary", "byte", "password", "path")
+_ANY_TEXT = ("binary", "password", "path")
 """Formats of OpenAPI and Pydantic that say how a text is meant, and allow any."""
 DEPTH = 2
 """Nesting depth of arrays and objects where any value is allowed; one less in additional properties."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -38,6 +39,7 @@ _HOURS = "(?:[0-9]{1,2}H(?:[0-9]{1,2}M)?|(?:[0-9]{1,2}M)?[0-9]{1,2}S|[0-9]{1,2}M
 FORMATS = {
     "date": (_DATE, 10, 10),
     "time": (_TIME, 9, 21),
+    "byte": ("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", 0, math.inf),
     "date-time": (f"{_DATE}T{_TIME}", 20, 32),
     "uuid": ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", 36, 36),
     "ipv4": (rf"{_BYTE}(?:\.{_BYTE}){{3}}", 7, 15),
@@ -77,6 +79,8 @@ def repeat(regex: str, minimum: int, maximum: int | None) -> str:
     """A repetition of a regex."""
     if (minimum, maximum) == (1, 1):
         return regex
+    if maximum == 0:
+        return ""
     count = f"{{{minimum},{'' if maximum is None else maximum}}}" if minimum != maximum else f"{{{minimum}}}"
     return f"(?:{regex}){ {(0, 1): '?', (0, None): '*', (1, None): '+'}.get((minimum, maximum), count) }"
 

@@ -5,6 +5,7 @@ All are optional; None takes the model's default.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict, cast
 
@@ -12,8 +13,8 @@ from sfumato.constraints.dfa import TextConstraint
 from sfumato.constraints.json_schema import Order
 from sfumato.engine.editing import Span
 from sfumato.engine.prompts import Prompt
-from sfumato.errors import RequestError
-from sfumato.sampling.config import Reuse
+from sfumato.errors import RequestError, unknown
+from sfumato.sampling.config import Reuse, sampler_setting_names
 from sfumato.sampling.samplers.base import Sampler
 from sfumato.sampling.samplers.ranking import Budget
 from sfumato.sampling.samplers.reverse import RemaskSchedule
@@ -173,5 +174,8 @@ def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]
     """
     if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - allowed):
         raise RequestError(f"{foreign[0]} is given for a gap or an edit; allowed: only with generate")
+    for name in sorted(options.keys() - allowed - CanvasOptions.__optional_keys__ - sampler_setting_names()):
+        if difflib.get_close_matches(name, allowed, n=1):
+            raise RequestError(unknown("option", name, allowed))
     taken = allowed - CanvasOptions.__optional_keys__
     return cast(CanvasOptions, {name: value for name, value in options.items() if name not in taken})

@@ -102,7 +102,7 @@ async def refuse(request: Request, error: Exception) -> Response:
         # Starlette names those of the first route only.
         routes = [route for route in _flat(request.app.routes) if route.matches(request.scope)[0] is Match.PARTIAL]
         methods = ", ".join(sorted({method for route in routes for method in getattr(route, "methods", ())}))
-        what += f"; allowed: {methods or 'the pages at / and what /openapi.json lists'}"
+        what += f"; allowed: {methods or 'what /openapi.json lists, and the pages that / leads to'}"
         refusal = ApiError(error.status_code, what, headers={"Allow": methods} if methods else None)
     elif isinstance(error, HTTPException):
         refusal = ApiError(error.status_code, str(error.detail), headers=dict(error.headers or {}))

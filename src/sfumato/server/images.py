@@ -39,7 +39,7 @@ _SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})")
 _MIN_SIDE, _MAX_SIDE = 16, 2048
 # Characters not allowed in XML.
 _NOT_XML = {code: None for code in (*range(0x20), 0xFFFE, 0xFFFF) if chr(code) not in "\t\n\r"}
-_NOTE = "a placeholder pattern made from the prompt's hash; it does not depict the prompt"
+_NOTE = "a decorative pattern; no image model is running"
 
 
 class ImageRequest(Body):

@@ -9,6 +9,7 @@ import { pageStyles } from "../pages/canvas-styles";
 import { controls } from "./base";
 import { kindName } from "./examples";
 import "./options";
+import { startStop } from "./start-stop";
 
 export const MAX_TAKES = 6;
 const MAX_SEED = 2 ** 31;
@@ -140,13 +141,13 @@ export class AskingElement extends LitElement {
           }
           ${this.number("Seed", seed, [0, MAX_SEED], "seed")}
           ${this.number("Side by side", count, [1, MAX_TAKES], "count")}
-          ${
-            this.running
-              ? html`<button type="button" @click=${() => this.send("sf-stop")}>Stop</button>`
-              : html`<button class="primary" title="Ctrl+Enter" ?disabled=${prompt.trim() === ""}>
-                  Denoise
-                </button>`
-          }
+          ${startStop({
+            label: "Denoise",
+            title: "Ctrl+Enter",
+            isRunning: this.running,
+            canStart: prompt.trim() !== "",
+            stop: () => this.send("sf-stop"),
+          })}
           <button
             type="button"
             title="Open a trace.json, as “Export” saves it"

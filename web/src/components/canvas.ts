@@ -87,6 +87,11 @@ export class CanvasElement extends LitElement {
       .interactive .token {
         cursor: pointer;
       }
+      /* A line's end has no width to click. */
+      .interactive .line::before {
+        content: "↵";
+        opacity: 0.4;
+      }
       .interactive .token:hover {
         outline: 1px solid var(--accent);
       }
@@ -119,6 +124,7 @@ export class CanvasElement extends LitElement {
     const classes = {
       token: true,
       noise: token.state === "noise",
+      line: token.text.startsWith("\n"),
       revised: token.state === "revised" && token.since === this.clock,
       pinned: this.pinned.has(index),
       chosen: this.isChosen(index),
@@ -149,16 +155,20 @@ export class CanvasElement extends LitElement {
     );
   }
 
+  /** Focuses a token, or the last one. */
+  focusToken(index: number): void {
+    this.focused = Math.max(0, Math.min(this.tokens.length - 1, index));
+    void this.updateComplete.then(() =>
+      this.renderRoot.querySelector<HTMLElement>(`[data-index="${this.focused}"]`)?.focus(),
+    );
+  }
+
   private onKey(event: KeyboardEvent): void {
     if (!this.interactive) return;
     const moves: Partial<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
     const move = moves[event.key];
-    if (move !== undefined) {
-      this.focused = Math.max(0, Math.min(this.tokens.length - 1, this.focused + move));
-      void this.updateComplete.then(() =>
-        this.renderRoot.querySelector<HTMLElement>(`[data-index="${this.focused}"]`)?.focus(),
-      );
-    } else if (event.key === "Enter" || event.key === " ") {
+    if (move !== undefined) this.focusToken(this.focused + move);
+    else if (event.key === "Enter" || event.key === " ") {
       this.choose(event.target, event.shiftKey);
     } else return;
     event.preventDefault();

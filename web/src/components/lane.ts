@@ -3,6 +3,7 @@ import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { shorten, type Judge } from "../core/judge";
 import { frameAt, tokensPerSecond, type Lane } from "../core/lane";
+import { sentenceOf } from "../core/files";
 import { controls } from "./base";
 import type { PromptKind } from "../core/protocol";
 import "./canvas";
@@ -124,7 +125,7 @@ export class LaneElement extends LitElement {
     const { lane, clock } = this;
     const atEnd = lane.endMs !== null && (!this.replayed || clock >= lane.endMs);
     const frame = frameAt(lane, this.replayed ? clock : null);
-    const shown = lane.status === "ready" ? null : atEnd ? lane.endMs : clock;
+    const shown = lane.status === "ready" || lane.error !== null ? null : atEnd ? lane.endMs : clock;
     const share = (ms: number) => `${Math.min(100, (100 * ms) / this.scale).toFixed(2)}%`;
     const { firstMs } = lane;
     return html`
@@ -151,7 +152,7 @@ export class LaneElement extends LitElement {
         lane.error === null
           ? nothing
           : html`<div class="failed">
-              <p class="error">${lane.error}</p>
+              <p class="error">${sentenceOf(lane.error)}</p>
               <sf-examples .kinds=${this.kinds}></sf-examples>
             </div>`
       }

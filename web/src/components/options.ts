@@ -1,6 +1,7 @@
 /** The options of a request, with the limits and samplers of its model. */
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
+import { live } from "lit/directives/live.js";
 import type { ModelCard } from "../core/protocol";
 import type { Options } from "../core/share";
 import { controls } from "./base";
@@ -72,8 +73,9 @@ export class OptionsElement extends LitElement {
     return html`<div class="fields">
       ${FIELDS.map(({ name, label, step, own }) => {
         const [low, high] = limits[name] ?? [];
-        return html`<label title=${low === undefined || high === undefined ? nothing : `${low} to ${high}`}
-          >${label}
+        const isOpen = low !== undefined && high !== undefined && low < high;
+        return html`<label
+          >${label}${isOpen ? html` <small class="muted">${low} to ${high}</small>` : nothing}
           <input
             type="number"
             min=${low ?? nothing}
@@ -81,12 +83,13 @@ export class OptionsElement extends LitElement {
             step=${step}
             ?disabled=${low !== undefined && low === high}
             placeholder=${own(card) ?? "model's own"}
-            .value=${String(this.options[name] ?? "")}
+            .value=${live(String(this.options[name] ?? ""))}
             @change=${(event: Event) => {
               const { value, valueAsNumber } = event.target as HTMLInputElement;
               const isEmpty = value === "" || Number.isNaN(valueAsNumber);
               const fitting = Math.min(high ?? Infinity, Math.max(low ?? -Infinity, valueAsNumber));
               this.set(name, isEmpty ? undefined : fitting);
+              this.requestUpdate();
             }}
         /></label>`;
       })}

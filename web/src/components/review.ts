@@ -10,7 +10,7 @@ import {
 import { ChangeSet, Compartment, Text, type Extension } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
-const LABELS = { accept: "Accept", reject: "Refuse" };
+const LABELS = { accept: "Accept", reject: "Reject" };
 
 /** Accepts the change at a position. The package's own command loses the CR of lines that end in CR LF. */
 export function acceptChange(view: EditorView, at = view.state.selection.main.head): boolean {
@@ -87,7 +87,7 @@ const theme = EditorView.theme({
     font: "600 0.8rem/1.5 system-ui, sans-serif",
     border: "1px solid var(--line-strong)",
     borderRadius: "6px",
-    padding: "0 0.5rem",
+    padding: "0.15rem 0.5rem",
     cursor: "pointer",
     background: "var(--surface)",
     color: "var(--text)",

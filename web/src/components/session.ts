@@ -196,7 +196,7 @@ export class EditingSession {
   private beginReview(before: string): void {
     const count = this.review.begin(this.editor, before);
     this.show({ mode: "review" });
-    this.tell(count === 1 ? "One change: accept or refuse it." : `${count} changes: accept or refuse each.`);
+    this.tell(count === 1 ? "One change: accept or reject it." : `${count} changes: accept or reject each.`);
   }
 
   rewrite(): void {
@@ -281,7 +281,7 @@ export class EditingSession {
     this.show({ mode: "idle" });
     this.review.end(this.editor);
     if (this.document?.text === this.text) this.tell("Accepted.");
-    else this.inTurn(() => this.sync().then(() => this.tell("The changes you refused are undone.")));
+    else this.inTurn(() => this.sync().then(() => this.tell("The changes you rejected are undone.")));
     this.editor.focus();
   }
 

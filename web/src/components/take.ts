@@ -2,9 +2,10 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { textOf } from "../core/canvas";
+import { sentenceOf } from "../core/files";
 import type { Span } from "../core/protocol";
 import type { PromptKind } from "../core/protocol";
-import { latest, pinnedIn, stepsAt, stepsText, type Take } from "../core/take";
+import { countText, latest, pinnedIn, stepsAt, stepsText, type Take } from "../core/take";
 import { controls } from "./base";
 import type { Colouring } from "./canvas";
 import "./canvas";
@@ -66,6 +67,11 @@ export class TakeElement extends LitElement {
     `,
   ];
 
+  /** Focuses a token, or the last one. */
+  focusToken(index: number): void {
+    this.renderRoot.querySelector("sf-canvas")?.focusToken(index);
+  }
+
   override render() {
     const { take, at } = this;
     const last = latest(take);
@@ -76,15 +82,15 @@ export class TakeElement extends LitElement {
       usage === undefined
         ? [stepsText(stepsAt(take.frames, at ?? undefined))]
         : [
-            `${usage.completion_tokens} tokens`,
+            countText(usage.completion_tokens, "token"),
             stepsText(usage.denoising_steps),
-            `${usage.revisions} revisions`,
+            countText(usage.revisions, "revision"),
             `${(1000 * usage.total_s).toFixed(0)} ms`,
           ];
     const error =
       take.error === null
         ? nothing
-        : html`<p class="error">${take.error}</p>
+        : html`<p class="error">${sentenceOf(take.error)}</p>
             <sf-examples .kinds=${this.kinds}></sf-examples>`;
     if (take.error !== null && view.tokens.length === 0) {
       return html`<article class="card" aria-label=${`Seed ${take.seed}`}>

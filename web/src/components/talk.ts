@@ -59,7 +59,7 @@ export class TalkElement extends LitElement {
       this.recorder.start();
     } catch {
       this.mode = "idle";
-      sayError(new Error("No microphone: allow it in the browser, or type"));
+      sayError(new Error("No microphone: connect one and allow it in the browser, or type"));
     }
   }
 

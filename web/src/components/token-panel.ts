@@ -2,6 +2,7 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property } from "lit/decorators.js";
 import { historyOf, type Token } from "../core/canvas";
+import { countText } from "../core/take";
 import { controls } from "./base";
 
 /** An action on the selected tokens. */
@@ -147,7 +148,7 @@ export class TokenPanelElement extends LitElement {
     const figures = [
       token.confidence === null ? null : `confidence ${(100 * token.confidence).toFixed(1)}%`,
       token.entropy === null ? null : `entropy ${token.entropy.toFixed(2)} nats`,
-      `${token.revisions} ${token.revisions === 1 ? "revision" : "revisions"}`,
+      countText(token.revisions, "revision"),
     ].filter((figure) => figure !== null);
     return html`<p class="figures">${figures.join(" · ")}</p>
       ${

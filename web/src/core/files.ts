@@ -22,6 +22,9 @@ export function saveFile(name: string, content: BlobPart, type = "text/plain;cha
 /** An error as a sentence. */
 export function sentenceOf(error: unknown): string {
   const text = (error instanceof Error ? error.message : String(error)).trim();
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  // Names of models, files and settings stay as they are.
+  const begun = /^(?:a|an|the|this|that|there|no|it|is|your) /.test(text)
+    ? text.charAt(0).toUpperCase() + text.slice(1)
+    : text;
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

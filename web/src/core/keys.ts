@@ -22,14 +22,27 @@ const WHAT = "(?: (?:that|it|this|(?:the|my) last (?:change|step|edit|one)))?";
 const BACK = new RegExp(`^(?:undo${WHAT}|take (?:that|it|this) back|revert${WHAT})$`);
 const FORTH = new RegExp(`^(?:redo${WHAT}|undo the undo)$`);
 
-/** -1 for a sentence that asks to undo the last change, 1 for redo, 0 for any other. */
-export function undoWords(sentence: string): -1 | 0 | 1 {
-  const said = sentence
+const RESTART =
+  /^(?:start (?:over|again|afresh|from scratch)|clear (?:everything|the screen|the page)|reset(?: everything)?)$/;
+
+/** What a sentence asks for, without politeness. */
+function bare(sentence: string): string {
+  return sentence
     .toLowerCase()
     .replace(/[.,!?…]/g, " ")
     .replace(/\b(?:please|no|oops|ok|okay|sorry|now|thanks)\b/g, " ")
     .replace(/\s+/g, " ")
     .trim();
+}
+
+/** Whether a sentence asks to begin with an empty screen. */
+export function restarts(sentence: string): boolean {
+  return RESTART.test(bare(sentence));
+}
+
+/** -1 for a sentence that asks to undo the last change, 1 for redo, 0 for any other. */
+export function undoWords(sentence: string): -1 | 0 | 1 {
+  const said = bare(sentence);
   return BACK.test(said) ? -1 : FORTH.test(said) ? 1 : 0;
 }
 

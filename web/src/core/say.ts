@@ -1,3 +1,5 @@
+import { sentenceOf } from "./files";
+
 /** Short messages: shown for a while, and read out by screen readers. */
 export interface Saying {
   text: string;
@@ -16,6 +18,7 @@ export interface Action {
 declare global {
   interface WindowEventMap {
     "sf-say": CustomEvent<Saying>;
+    "sf-retract": CustomEvent<Saying>;
   }
 }
 
@@ -23,9 +26,11 @@ function dispatch(saying: Saying): void {
   window.dispatchEvent(new CustomEvent("sf-say", { detail: saying }));
 }
 
-/** Tells everybody. */
-export function say(text: string, action?: Action): void {
-  dispatch({ text, kind: "note", quiet: false, action });
+/** Tells everybody; gives what hides the message again. */
+export function say(text: string, action?: Action): () => void {
+  const saying: Saying = { text, kind: "note", quiet: false, action };
+  dispatch(saying);
+  return () => window.dispatchEvent(new CustomEvent("sf-retract", { detail: saying }));
 }
 
 /** Tells those who do not see the page: that a text is there, not every step to it. */
@@ -45,5 +50,5 @@ export function messageOf(error: unknown): string {
 
 /** Says what went wrong. */
 export function sayError(error: unknown): void {
-  if (!isStop(error)) dispatch({ text: messageOf(error), kind: "error", quiet: false });
+  if (!isStop(error)) dispatch({ text: sentenceOf(error), kind: "error", quiet: false });
 }

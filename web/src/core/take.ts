@@ -4,7 +4,7 @@ import type { Api } from "./api";
 import { applyEvent, emptyView, type CanvasView, type Token } from "./canvas";
 import { Offsets } from "./offsets";
 import type { CanvasEvent, CanvasRequest, Span } from "./protocol";
-import { newTrace, viewsOf, withView, type Trace } from "./trace";
+import { newTrace, viewsOf, withView, written, type Trace, type Write } from "./trace";
 
 export interface Take {
   readonly seed: number;
@@ -32,9 +32,13 @@ export function stepsAt(frames: readonly CanvasView[], at = frames.length - 1): 
   return frames.slice(0, at + 1).filter(({ step }) => step > 0).length;
 }
 
-/** "1 step", "3 steps". */
+/** "1 token", "3 tokens". */
+export function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 export function stepsText(count: number): string {
-  return `${count} ${count === 1 ? "step" : "steps"}`;
+  return countText(count, "step");
 }
 
 /** A take that is seen again. */
@@ -43,7 +47,8 @@ export function takeOf(traces: readonly Trace[]): Take {
   const [first] = traces;
   const ending = first === undefined ? undefined : viewsOf(first).at(-1)?.ending;
   const seed = first?.request.seed ?? ending?.seed ?? 0;
-  return { ...newTake(seed), status: "done", traces, frames, isEdited: traces.length > 1 };
+  const isEdited = traces.some(({ writes = [] }, i) => i > 0 || writes.length > 0);
+  return { ...newTake(seed), status: "done", traces, frames, isEdited };
 }
 
 /** The take after each thing that happens to its next canvas. Throws nothing. */
@@ -111,22 +116,11 @@ export function again(
 }
 
 /** A take in which a person wrote something in place of some tokens. */
-export function written(take: Take, from: number, to: number, text: string): Take {
-  const view = latest(take);
-  const clock = view.clock + 1;
-  const before = view.tokens[from];
-  const token: Token = {
-    text,
-    state: "committed",
-    confidence: null,
-    entropy: null,
-    since: clock,
-    revisions: before?.revisions ?? 0,
-    history: [...(before?.history ?? []), { step: clock, text }],
-  };
-  const tokens = [...view.tokens.slice(0, from), token, ...view.tokens.slice(to)];
-  const frames = [...take.frames, { ...view, tokens, committed: tokens.length, clock }];
-  return { ...take, frames, isEdited: true };
+export function rewritten(take: Take, write: Write): Take {
+  const last = take.traces.at(-1);
+  if (last === undefined) return take;
+  const traces = [...take.traces.slice(0, -1), { ...last, writes: [...(last.writes ?? []), write] }];
+  return { ...take, traces, frames: [...take.frames, written(latest(take), write)], isEdited: true };
 }
 
 /** Where some tokens stand in the text, in its units. */
@@ -149,6 +143,14 @@ export function outside(spans: readonly Span[], length: number): Span[] {
 
 export function overlap([a, b]: Span, [c, d]: Span): boolean {
   return a < d && c < b;
+}
+
+/** Stretches of a text after one of it was replaced by another of some length; those that overlap it are dropped. */
+export function shifted(spans: readonly Span[], replaced: Span, length: number): Span[] {
+  const more = length - (replaced[1] - replaced[0]);
+  return spans
+    .filter((span) => !overlap(span, replaced))
+    .map(([a, b]): Span => (a >= replaced[1] ? [a + more, b + more] : [a, b]));
 }
 
 /** Which tokens stand in some stretches of their text. */

@@ -1,21 +1,32 @@
 /** Everything that happened to a canvas, to be looked at again, saved and sent on. */
-import { applyEvent, emptyView, type CanvasView } from "./canvas";
-import type { CanvasEvent, CanvasRequest } from "./protocol";
+import { applyEvent, emptyView, type CanvasView, type Token } from "./canvas";
+import type { CanvasEvent, CanvasRequest, Span } from "./protocol";
 
 const FORMAT = "sfumato-trace-1";
+
+/** What a person wrote in place of the tokens from one index up to another. */
+export interface Write {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
 
 export interface Trace {
   readonly format: typeof FORMAT;
   readonly model: string;
   readonly request: CanvasRequest;
   readonly events: readonly CanvasEvent[];
+  /** What was written afterwards, by hand. */
+  readonly writes?: readonly Write[];
+  /** What was pinned last. */
+  readonly pins?: readonly Span[];
 }
 
 export function newTrace(model: string, request: CanvasRequest, events: readonly CanvasEvent[] = []): Trace {
   return { format: FORMAT, model, request, events };
 }
 
-/** The canvas after each step, and as it is at the end. */
+/** The canvas after each step, as it is at the end, and after each text that was written by hand. */
 export function viewsOf(trace: Trace): CanvasView[] {
   let views: readonly CanvasView[] = [];
   let view = emptyView(trace.events[0]?.canvas_id ?? "");
@@ -23,7 +34,25 @@ export function viewsOf(trace: Trace): CanvasView[] {
     view = applyEvent(view, event);
     views = withView(views, view, event);
   }
+  for (const write of trace.writes ?? []) views = [...views, written(views.at(-1) ?? view, write)];
   return [...views];
+}
+
+/** A canvas with a text in place of some tokens. */
+export function written(view: CanvasView, { from, to, text }: Write): CanvasView {
+  const clock = view.clock + 1;
+  const before = view.tokens[from];
+  const token: Token = {
+    text,
+    state: "committed",
+    confidence: null,
+    entropy: null,
+    since: clock,
+    revisions: before?.revisions ?? 0,
+    history: [...(before?.history ?? []), { step: clock, text }],
+  };
+  const tokens = [...view.tokens.slice(0, from), token, ...view.tokens.slice(to)];
+  return { ...view, tokens, committed: tokens.length, clock };
 }
 
 /** The views with the one after an event: a step is one more, and what comes behind it is how that one is seen. */
@@ -51,14 +80,42 @@ export function readTraces(text: string): Trace[] {
 }
 
 function checkTrace(found: unknown): Trace {
-  const { format = null, model, request, events } = (found ?? {}) as Record<string, unknown>;
+  const {
+    format = null,
+    model,
+    request,
+    events,
+    writes = [],
+    pins = [],
+  } = (found ?? {}) as Record<string, unknown>;
   if (format !== FORMAT) {
     throw new Error(`this file has the format ${JSON.stringify(format)}; allowed: "${FORMAT}"`);
   }
   if (typeof model !== "string" || typeof request !== "object" || request === null || !isEvents(events)) {
     throw new Error("this trace is damaged: its model, request or events are missing");
   }
-  return { format: FORMAT, model, request, events };
+  if (!isArrayOf(writes, isWrite) || !isArrayOf(pins, isSpan))
+    throw new Error("this trace is damaged: its writes or pins are not what “Export” saves");
+  return { format: FORMAT, model, request, events, writes, pins };
+}
+
+function isArrayOf<T>(given: unknown, is: (each: unknown) => each is T): given is T[] {
+  return Array.isArray(given) && given.every(is);
+}
+
+function isWrite(given: unknown): given is Write {
+  const { from, to, text } = (given ?? {}) as Record<string, unknown>;
+  return isSpan([from, to]) && typeof text === "string";
+}
+
+function isSpan(given: unknown): given is Span {
+  const [start, end, ...more] = Array.isArray(given) ? (given as unknown[]) : [];
+  return (
+    Number.isInteger(start) &&
+    Number.isInteger(end) &&
+    (start as number) <= (end as number) &&
+    more.length === 0
+  );
 }
 
 function isEvents(given: unknown): given is CanvasEvent[] {

@@ -15,7 +15,9 @@ import "../components/token-panel";
 import type { TokenAction } from "../components/token-panel";
 import { api } from "../core/api";
 import { saveFile } from "../core/files";
+import { undoKey } from "../core/keys";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
+import { Undoable } from "../core/steps";
 import { kindsInstead } from "../core/kinds";
 import type { CanvasRequest, Span } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
@@ -27,11 +29,12 @@ import {
   newTake,
   outside,
   overlap,
+  rewritten,
+  shifted,
   spanOf,
   stepsAt,
   stepsText,
   takeOf,
-  written,
   type Take,
 } from "../core/take";
 import { textOf, type CanvasView } from "../core/canvas";
@@ -43,6 +46,14 @@ const NO_PINS: readonly Span[] = [];
 const SEEN_MS = 1500;
 /** Seconds that it takes to show it again. */
 const REPLAY_S = 3;
+
+/** What an undo brings back. */
+interface Shown {
+  readonly asked: Shared;
+  readonly request: CanvasRequest;
+  readonly takes: readonly Take[];
+  readonly pins: readonly (readonly Span[])[];
+}
 
 @customElement("sf-canvas-page")
 export class CanvasPage extends LitElement {
@@ -74,17 +85,20 @@ export class CanvasPage extends LitElement {
     () => this.begin(),
   );
   private stopping = new AbortController();
+  private readonly undoable = new Undoable<Shown>();
 
   static override styles = [controls, pageStyles];
 
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("hashchange", this.openShared);
+    addEventListener("keydown", this.onKey);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("hashchange", this.openShared);
+    removeEventListener("keydown", this.onKey);
     this.stopping.abort();
   }
 
@@ -93,6 +107,39 @@ export class CanvasPage extends LitElement {
     const prompt = this.asked.prompt || (card?.sfumato.kinds[0]?.example ?? "");
     this.asked = { ...this.asked, model: card?.id ?? "", prompt };
     this.openShared();
+  }
+
+  private onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape" && this.chosen !== null) this.chosen = null;
+    const by = undoKey(event);
+    if (by === 0) return;
+    event.preventDefault();
+    this.move(by);
+  };
+
+  private get shown(): Shown {
+    const takes = this.takes.map((take) =>
+      take.status === "running" ? { ...take, status: "stopped" as const } : take,
+    );
+    return { asked: this.asked, request: this.request, takes, pins: this.pins };
+  }
+
+  /** Call it before a change that can be undone. */
+  private keepForUndo(): void {
+    if (this.takes.length > 0) this.undoable.keep(this.shown);
+  }
+
+  private move(by: -1 | 1): void {
+    const next = this.undoable.move(by, this.shown);
+    if (next === undefined) {
+      say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
+      return;
+    }
+    this.stopping.abort();
+    ({ asked: this.asked, request: this.request, takes: this.takes, pins: this.pins } = next);
+    [this.chosen, this.at] = [null, null];
+    this.active = Math.min(this.active, next.takes.length - 1);
+    announce(by < 0 ? "Undone." : "Done again.");
   }
 
   private get isRunning(): boolean {
@@ -110,6 +157,7 @@ export class CanvasPage extends LitElement {
   /** Runs what a link says. */
   private openShared = (): void => {
     const shared = readShared(location.hash);
+    if (shared === null && location.hash.length > 1) say("This link cannot be read.");
     if (shared === null || (this.models.cards ?? []).length === 0) return;
     if (this.fill({ ...shared, count: Math.min(MAX_TAKES, shared.count) })) this.run();
   };
@@ -127,9 +175,12 @@ export class CanvasPage extends LitElement {
     const { model, prompt, seed, count } = this.asked;
     if (model === "" || prompt.trim() === "") return;
     remember("canvas.prompt", prompt);
+    this.keepForUndo();
     this.request = requestOf(this.asked);
     [this.pins, this.chosen, this.at, this.active] = [[], null, null, 0];
     this.takes = Array.from({ length: count }, (_, i) => newTake(seed + i));
+    // A page that is loaded again, or returned to, runs it again.
+    history.replaceState(history.state, "", sharedHash(this.asked));
     this.start(this.takes.map((take, i) => [i, { ...this.request, seed: take.seed }]));
   }
 
@@ -178,6 +229,7 @@ export class CanvasPage extends LitElement {
         this.chosen = null;
         break;
       case "pin":
+        this.keepForUndo();
         this.setPins(
           this.isPinned(span)
             ? this.activePins.filter((pin) => !overlap(pin, span))
@@ -191,24 +243,30 @@ export class CanvasPage extends LitElement {
         this.denoise([[0, span[0]]]);
         break;
       case "write": {
-        const next = written(take, from, to, detail.text);
-        const more = detail.text.length - (span[1] - span[0]);
-        const moved = this.activePins
-          .filter((pin) => !overlap(pin, span))
-          .map(([a, b]): Span => (a >= span[1] ? [a + more, b + more] : [a, b]));
-        this.setPins([...moved, [span[0], span[0] + detail.text.length]]);
+        this.keepForUndo();
+        const next = rewritten(take, { from, to, text: detail.text });
+        this.setPins([
+          ...shifted(this.activePins, span, detail.text.length),
+          [span[0], span[0] + detail.text.length],
+        ]);
         this.takes = this.takes.map((each, i) => (i === this.active ? next : each));
         this.chosen = null;
         this.at = null;
         announce("Replaced. Denoise again to update the rest.");
+        void this.updateComplete.then(() => this.focusToken(from));
       }
     }
+  }
+
+  private focusToken(index: number): void {
+    this.renderRoot.querySelectorAll("sf-take")[this.active]?.focusToken(index);
   }
 
   /** Has the active take go on from its text, of which some stretches stay. */
   private denoise(kept: readonly Span[]): void {
     const take = this.takes[this.active];
     if (take === undefined) return;
+    this.keepForUndo();
     const text = textOf(latest(take));
     [this.chosen, this.at] = [null, null];
     this.start([[this.active, again(this.request, text, kept, take.seed + 1000 * take.traces.length)]]);
@@ -238,11 +296,13 @@ export class CanvasPage extends LitElement {
   private reply(): void {
     const take = this.takes[this.active];
     if (take === undefined) return;
+    this.keepForUndo();
     const { turns, prompt } = sharedOf(this.request, 1);
     const said = { role: "user" as const, content: prompt };
     const answered = { role: "assistant" as const, content: textOf(latest(take)) };
     this.asked = { ...this.asked, prompt: "", turns: [...turns, said, answered] };
     [this.takes, this.pins, this.chosen] = [[], [], null];
+    say("The answer joined the conversation.", { label: "Undo", run: () => this.move(-1) });
     void this.updateComplete.then(() => this.renderRoot.querySelector<AskingElement>("sf-asking")?.focus());
   }
 
@@ -264,7 +324,10 @@ export class CanvasPage extends LitElement {
 
   private export(): void {
     const traces = this.takes[this.active]?.traces ?? [];
-    saveFile("trace.json", JSON.stringify(traces), "application/json");
+    const last = traces.at(-1);
+    if (last === undefined) return;
+    const saved = [...traces.slice(0, -1), { ...last, pins: this.activePins }];
+    saveFile("trace.json", JSON.stringify(saved), "application/json");
   }
 
   private async open(file: File | undefined): Promise<void> {
@@ -273,8 +336,15 @@ export class CanvasPage extends LitElement {
       const traces = readTraces(await file.text());
       const take = takeOf(traces);
       this.start([]);
+      this.keepForUndo();
       this.request = { model: traces[0]?.model ?? "", ...traces[0]?.request, seed: take.seed };
-      [this.takes, this.active, this.at, this.pins, this.chosen] = [[take], 0, null, [], null];
+      [this.takes, this.active, this.at, this.pins, this.chosen] = [
+        [take],
+        0,
+        null,
+        [traces.at(-1)?.pins ?? []],
+        null,
+      ];
       if (this.fill(sharedOf(this.request, 1)))
         say(`Opened ${stepsText(stepsAt(take.frames))} of ${this.asked.model}.`);
     } catch (error) {
@@ -318,13 +388,8 @@ export class CanvasPage extends LitElement {
   }
 
   private result() {
-    const take = this.takes[this.active];
-    const tokens = take === undefined ? [] : latest(take).tokens;
-    const isEditable =
-      !this.isRunning && this.at === null && this.models.find(this.request.model) !== undefined;
-    const hasFailed = take?.status === "failed";
+    const hasFailed = this.takes[this.active]?.status === "failed";
     const { prompt } = sharedOf(this.request, 1);
-    const [from, to] = this.chosen ?? [0, 0];
     return html`<div class="takes">
         ${this.takes.map(
           (each, i) =>
@@ -344,7 +409,19 @@ export class CanvasPage extends LitElement {
             ></sf-take>`,
         )}
       </div>
-      <sf-scrubber
+      ${hasFailed && this.longest.length === 0 ? nothing : this.tools()}`;
+  }
+
+  private tools() {
+    const take = this.takes[this.active];
+    const tokens = take === undefined ? [] : latest(take).tokens;
+    const isEditable =
+      !this.isRunning && this.at === null && this.models.find(this.request.model) !== undefined;
+    const hasFailed = take?.status === "failed";
+    // A model of fixed tasks was trained on single prompts.
+    const canReply = this.models.find(this.request.model)?.sfumato.kinds.length === 0;
+    const [from, to] = this.chosen ?? [0, 0];
+    return html`<sf-scrubber
         .frames=${this.longest}
         .at=${this.at ?? Math.max(0, this.longest.length - 1)}
         @sf-at=${({ detail }: CustomEvent<number>) => {
@@ -368,9 +445,34 @@ export class CanvasPage extends LitElement {
                 </button>`
               : nothing
           }
-          <button ?disabled=${!isEditable || hasFailed} @click=${() => this.reply()}>Reply</button>
+          <button
+            ?disabled=${!this.undoable.can(-1) || this.isRunning}
+            title="Ctrl+Z"
+            @click=${() => this.move(-1)}
+          >
+            Undo
+          </button>
+          <button
+            ?disabled=${!this.undoable.can(1) || this.isRunning}
+            title="Ctrl+Shift+Z"
+            @click=${() => this.move(1)}
+          >
+            Redo
+          </button>
+          ${
+            canReply
+              ? html`<button ?disabled=${!isEditable || hasFailed} @click=${() => this.reply()}>
+                  Reply
+                </button>`
+              : nothing
+          }
           <button ?disabled=${hasFailed} @click=${() => this.share()}>Share</button>
-          <button ?disabled=${(take?.traces.length ?? 0) === 0} @click=${() => this.export()}>Export</button>
+          <button
+            ?disabled=${this.isRunning || (take?.traces.length ?? 0) === 0}
+            @click=${() => this.export()}
+          >
+            Export
+          </button>
         </span>
       </div>
       ${

@@ -81,6 +81,7 @@ export class CostPage extends LitElement {
       const reading = readingOf(parseMetrics(text), performance.now());
       this.keep(reading);
       this.trouble = "";
+      if (this.known.cards === null) void this.known.load().catch(() => undefined);
     } catch (error) {
       // One is enough for a line to break.
       if (this.readings.at(-1)?.isGap === undefined && this.readings.length > 0)

@@ -26,13 +26,13 @@ import {
   type Win,
 } from "../core/desktop";
 import { fileTree } from "../core/file-tree";
-import { undoKey, undoWords } from "../core/keys";
+import { isFieldKey, undoKey, undoWords } from "../core/keys";
 import type { Place, Room } from "../core/place";
 import { remember, remembered } from "../core/preferences";
 import { announce, say, sayError } from "../core/say";
 import { current } from "../core/steps";
 import { findFile, nameOf, type System } from "../core/system";
-import type { Effect } from "../ui/actions";
+import { MISFIT, type Effect } from "../ui/actions";
 import { NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
 import { changesOf } from "../ui/changes";
 import { execute } from "../ui/edits";
@@ -77,6 +77,10 @@ export class DesktopPage extends LitElement implements Host {
   private onKey = (event: KeyboardEvent): void => {
     const by = undoKey(event);
     const win = front(this.desktop);
+    if (isFieldKey(event)) {
+      event.preventDefault();
+      this.renderRoot.querySelector<HTMLInputElement>(".page > form input")?.focus();
+    }
     if (by === 0 || win === undefined) return;
     event.preventDefault();
     this.go(win, by);
@@ -192,7 +196,7 @@ export class DesktopPage extends LitElement implements Host {
     // That files are gone was told.
     if (win === undefined || page === null || this.own.system.files.length < files.length) return;
     if (before === null) {
-      announce(`${win.app.name}: written.`);
+      announce(`${win.app.name} is ready.`);
       return;
     }
     const undo = () => {
@@ -272,7 +276,7 @@ export class DesktopPage extends LitElement implements Host {
     try {
       this.take(win.id, execute(page, effect.program));
     } catch (error) {
-      sayError(error);
+      sayError(error instanceof PageError ? MISFIT : error);
     }
   }
 

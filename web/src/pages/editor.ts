@@ -13,6 +13,7 @@ import { ghostText } from "../components/ghost";
 import { acceptChange } from "../components/review";
 import { Models } from "../components/models";
 import "../components/revisions";
+import { startStop } from "../components/start-stop";
 import { EditingSession, type Left, type SessionHost } from "../components/session";
 import { api } from "../core/api";
 import type { ServerDocument } from "../core/document";
@@ -80,6 +81,7 @@ export class EditorPage extends LitElement implements SessionHost {
   private readonly session = new EditingSession(this, this.first.text);
   private unlisten = (): void => undefined;
   private readonly proposing = new Compartment();
+  private readonly language = new Compartment();
 
   static override styles = [controls, editorStyles];
 
@@ -155,7 +157,6 @@ export class EditorPage extends LitElement implements SessionHost {
   }
 
   private extensions(): Extension {
-    const language = this.fileName.endsWith(".json") ? json() : this.fileName.endsWith(".py") ? python() : [];
     const always = (command: () => void) => () => {
       command();
       return true;
@@ -174,7 +175,7 @@ export class EditorPage extends LitElement implements SessionHost {
         ]),
       ),
       keymap.of([indentWithTab]),
-      language,
+      this.language.of(this.highlighting()),
       this.session.extension,
       this.proposing.of(this.proposals()),
       EditorState.allowMultipleSelections.of(true),
@@ -185,6 +186,15 @@ export class EditorPage extends LitElement implements SessionHost {
         paste: (event) => this.openDropped(event.clipboardData),
       }),
     ];
+  }
+
+  private highlighting(): Extension {
+    return this.fileName.endsWith(".json") ? json() : this.fileName.endsWith(".py") ? python() : [];
+  }
+
+  private rename(event: Event): void {
+    this.fileName = (event.target as HTMLInputElement).value;
+    this.editor.dispatch({ effects: this.language.reconfigure(this.highlighting()) });
   }
 
   private onUndoKey(event: KeyboardEvent): boolean {
@@ -208,7 +218,7 @@ export class EditorPage extends LitElement implements SessionHost {
         const isSettled = found.sfumato?.finish_reasons[0] === "stop";
         return isSettled ? (found.choices[0]?.text ?? "") : "";
       },
-      (text) => announce(`Suggestion: ${text}. Tab takes it, Escape refuses it.`),
+      (text) => announce(`Suggestion: ${text}. Tab takes it, Escape dismisses it.`),
     );
   }
 
@@ -247,8 +257,9 @@ export class EditorPage extends LitElement implements SessionHost {
   }
 
   private save(): void {
-    saveFile(this.fileName || "text.txt", this.session.text);
-    this.session.tell(`${this.fileName} is saved.`);
+    const name = this.fileName || "text.txt";
+    saveFile(name, this.session.text);
+    this.session.tell(`${name} is saved.`);
   }
 
   private chooseModel(model: string): void {
@@ -267,12 +278,7 @@ export class EditorPage extends LitElement implements SessionHost {
         each change.
       </p>
       <div class="row">
-        <input
-          class="name"
-          aria-label="Name of the file"
-          .value=${this.fileName}
-          @change=${(event: Event) => (this.fileName = (event.target as HTMLInputElement).value)}
-        />
+        <input class="name" aria-label="Name of the file" .value=${this.fileName} @change=${this.rename} />
         <button @click=${() => this.picker.click()} ?disabled=${isRunning}>Open …</button>
         <button @click=${() => this.save()}>Save</button>
         <select aria-label="Examples" ?disabled=${isRunning} @change=${this.openExample}>
@@ -333,18 +339,15 @@ export class EditorPage extends LitElement implements SessionHost {
         <datalist id="instructions">
           ${this.instructions.map((each) => html`<option value=${each}></option>`)}
         </datalist>
-        ${
-          isRunning
-            ? html`<button class="primary" @click=${() => this.session.stop()}>Stop</button>`
-            : html`<button
-                class="primary"
-                ?disabled=${this.card === undefined}
-                @click=${() => this.session.rewrite()}
-              >
-                ${numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite doubtful code"}
-              </button>`
-        }
+        ${startStop({
+          label: numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite doubtful code",
+          isRunning,
+          canStart: this.card !== undefined,
+          start: () => this.session.rewrite(),
+          stop: () => this.session.stop(),
+        })}
         <button ?disabled=${isRunning} @click=${() => this.session.undo()}>Undo</button>
+        <button ?disabled=${isRunning} @click=${() => this.session.redo()}>Redo</button>
       </div>
       <div class="row">
         ${
@@ -387,7 +390,7 @@ export class EditorPage extends LitElement implements SessionHost {
       <button class="primary" @click=${() => this.session.review.decideAll(this.editor, true)}>
         Accept all
       </button>
-      <button @click=${() => this.session.review.decideAll(this.editor, false)}>Refuse all</button>
+      <button @click=${() => this.session.review.decideAll(this.editor, false)}>Reject all</button>
       <button @click=${() => goToPreviousChunk(this.editor)}>Previous</button>
       <button @click=${() => goToNextChunk(this.editor)}>Next</button>
     </div>`;
@@ -416,13 +419,13 @@ export class EditorPage extends LitElement implements SessionHost {
 
 const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Ctrl Enter"], "rewrite"],
-  [["Esc"], "stop, or refuse a suggestion"],
+  [["Esc"], "stop, or dismiss a suggestion"],
   [["Tab"], "take a suggestion, or indent"],
   [["Esc", "Tab"], "leave the editor"],
   [["Ctrl Z"], "undo what was typed, then revisions"],
   [["Ctrl Shift Z"], "redo"],
   [["F8", "Shift F8"], "next and previous change"],
-  [["Ctrl Alt Y", "Ctrl Alt N"], "accept the change, or refuse it"],
+  [["Ctrl Alt Y", "Ctrl Alt N"], "accept the change, or reject it"],
   [["Ctrl"], "and drag: select several places"],
   [["Ctrl O", "Ctrl S"], "open, save"],
 ];

@@ -124,7 +124,7 @@ export class EncyclopediaPage extends TopicPage<Article> {
     const known = knowing(this.writing.cards ?? [], topic);
     if (known !== undefined) return newArticle(topic, [ANSWER], known.id);
     const { lines, by } = await this.writing.outline(topic, HEADINGS, headingsPrompt(topic));
-    announce(`${topic}: the headings are there.`);
+    announce(`${topic}: the headings are written.`);
     return newArticle(topic, lines, by);
   }
 

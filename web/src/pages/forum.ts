@@ -82,7 +82,7 @@ export class ForumPage extends TopicPage<Forum> {
     const place = canvas ?? forum.canvas ?? (await canvasForPictures(this.writing.cards ?? [], forum.topic));
     let next: Forum = { ...forum, canvas: place };
     for (const title of titles) next = withPicture(withPost(next, { title, titleBy: by, text: "", by: "" }));
-    announce(`${titles.length} posts are there.`);
+    announce(`${titles.length} posts added.`);
     return next;
   }
 

@@ -9,6 +9,7 @@ import { Models } from "../components/models";
 import "../components/score";
 import { api } from "../core/api";
 import { drawExpression } from "../core/arithmetic";
+import { sentenceOf } from "../core/files";
 import { judgeOf, shorten } from "../core/judge";
 import { kindsInstead, lineUp, takes } from "../core/kinds";
 import { count, newLane, NO_TALLY, runLane, warm, type Lane, type Tally } from "../core/lane";
@@ -224,6 +225,7 @@ export class RacePage extends LitElement {
   private form() {
     const kinds = this.chosenCards()[0]?.sfumato.kinds ?? [];
     const judge = judgeOf(this.prompt);
+    const unable = this.chosenCards().filter((card) => !takes(card, this.prompt));
     return html`<form
       @submit=${(event: Event) => {
         event.preventDefault();
@@ -290,6 +292,7 @@ export class RacePage extends LitElement {
             : "Each model has the machine to itself, so times compare fairly."
         }
         ${judge === null ? "Answers to this prompt are not checked." : `Checked against: ${judge.says}.`}
+        ${unable.map(({ id }) => `${id} was not trained on such prompts.`).join(" ")}
       </p>
       <div class="row">
         <button class="primary" ?disabled=${this.isRacing || this.chosen.length < 2}>Race</button>
@@ -419,5 +422,5 @@ function outcome(lane: Lane): string {
   const claim = said === null || said === undefined ? "" : `${shorten(said)}, `;
   return lane.error === null
     ? `${lane.model}: ${claim}${verdict}, ${duration(lane.endMs)}.`
-    : `${lane.model}: ${lane.error}.`;
+    : `${lane.model}: ${sentenceOf(lane.error)}`;
 }

@@ -7,10 +7,12 @@ import { controls } from "../components/base";
 import { codeEditor } from "../components/code";
 import "../components/form";
 import { Models } from "../components/models";
+import { startStop } from "../components/start-stop";
 import { api } from "../core/api";
 import { textOf } from "../core/canvas";
 import { certainties, spansOf, writeJson } from "../core/form-text";
 import { sentenceOf } from "../core/files";
+import { undoKey } from "../core/keys";
 import { parsePartial } from "../core/partial-json";
 import { remember, remembered } from "../core/preferences";
 import type { CanvasRequest } from "../core/protocol";
@@ -24,11 +26,18 @@ import { examples, type Example } from "./structure-examples";
 interface Step {
   readonly value: unknown;
   readonly pins: readonly Path[];
+  /** What it took to fill; empty for what was done by hand. */
+  readonly figures: string;
 }
 
-const EMPTY: Step = { value: undefined, pins: [] };
+const EMPTY: Step = { value: undefined, pins: [], figures: "" };
 /** How long nothing is typed until a schema is read. */
 const READ_AFTER_MS = 300;
+
+/** Whether a pointer leads to a place or into it. */
+function isWithin(pointer: string, place: string): boolean {
+  return pointer === place || pointer.startsWith(`${place}/`);
+}
 
 @customElement("sf-structure-page")
 export class StructurePage extends LitElement {
@@ -39,7 +48,6 @@ export class StructurePage extends LitElement {
   @state() private schemaError = "";
   @state() private steps: Steps<Step> = noSteps();
   @state() private draft: { value: unknown; certainty: ReadonlyMap<string, number> } | null = null;
-  @state() private figures = "";
   @state() private problem = "";
   @query(".schema") private mount!: HTMLElement;
   private editor!: EditorView;
@@ -124,8 +132,14 @@ export class StructurePage extends LitElement {
     if (typeof kept?.text === "string" && typeof kept.schema === "string") this.put(kept.text, kept.schema);
   }
 
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("keydown", this.onKey);
+  }
+
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    removeEventListener("keydown", this.onKey);
     this.stopping.abort();
     clearTimeout(this.reading);
     this.editor.destroy();
@@ -141,12 +155,12 @@ export class StructurePage extends LitElement {
     this.text = text;
     this.editor.dispatch({ changes: { from: 0, to: this.editor.state.doc.length, insert: schema } });
     this.steps = noSteps();
-    [this.figures, this.problem] = ["", ""];
     this.readSchema();
   }
 
   private readSchema(): boolean {
     clearTimeout(this.reading);
+    this.problem = "";
     try {
       const found: unknown = JSON.parse(this.editor.state.doc.toString());
       if (!isObject(found)) throw new Error('a schema is an object, such as {"type": "object"}');
@@ -184,15 +198,19 @@ export class StructurePage extends LitElement {
       for await (const take of goOn(api, newTake(seed), request, this.stopping.signal)) {
         const view = latest(take);
         const written = textOf(view);
+        if (take.status === "stopped") announce("Stopped.");
         if (take.status === "failed") throw new Error(take.error ?? "");
         this.draft = { value: parsePartial(written)?.value, certainty: certainties(view, written) };
         if (take.status !== "done") continue;
         const made: unknown = JSON.parse(written);
-        this.steps = push(this.steps, { value: made, pins });
-        const usage = view.ending.usage;
-        if (usage !== undefined)
-          this.figures = `${stepsText(usage.denoising_steps)} · ${(1000 * usage.total_s).toFixed(0)} ms`;
-        announce("Filled.");
+        const { usage, finish_reason: reason } = view.ending;
+        const took =
+          usage === undefined
+            ? []
+            : [stepsText(usage.denoising_steps), `${(1000 * usage.total_s).toFixed(0)} ms`];
+        if (reason === "steps") took.push("not settled, check the values");
+        this.steps = push(this.steps, { value: made, pins, figures: took.join(" · ") });
+        announce(reason === "steps" ? "Filled, but not settled: check the values." : "Filled.");
       }
     } catch (error) {
       if (this.stopping.signal.aborted) return;
@@ -208,7 +226,7 @@ export class StructurePage extends LitElement {
     const next = withValue(this.step.value, path, value);
     const place = pinnable(path, next);
     const isKnown = pins.some((pin) => pointerOf(pin) === pointerOf(place));
-    this.steps = push(this.steps, { value: next, pins: isKnown ? pins : [...pins, place] });
+    this.steps = push(this.steps, { value: next, pins: isKnown ? pins : [...pins, place], figures: "" });
     announce("Pinned. Fill again to update the rest.");
   }
 
@@ -216,8 +234,24 @@ export class StructurePage extends LitElement {
     const { value, pins } = this.step;
     const place = pinnable(path, value);
     const others = pins.filter((pin) => pointerOf(pin) !== pointerOf(place));
-    this.steps = push(this.steps, { value, pins: others.length === pins.length ? [...pins, place] : others });
+    const kept = others.length === pins.length ? [...pins, place] : others;
+    this.steps = push(this.steps, { ...this.step, pins: kept });
   }
+
+  private move(by: number): void {
+    const before = this.steps.at;
+    // Before the first fill, there is nothing to go back to.
+    if (this.draft === null && before + by >= 0) this.steps = go(this.steps, by);
+    if (this.steps.at !== before) announce(by < 0 ? "Undone." : "Done again.");
+    else say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
+  }
+
+  private onKey = (event: KeyboardEvent): void => {
+    const by = undoKey(event);
+    if (by === 0) return;
+    event.preventDefault();
+    this.move(by);
+  };
 
   private async copy(): Promise<void> {
     try {
@@ -274,32 +308,41 @@ export class StructurePage extends LitElement {
 
   private filled() {
     const { schema } = this;
-    const { value, pins } = this.step;
+    const { value, pins, figures } = this.step;
+    const problems =
+      schema === null || value === undefined || this.draft !== null ? [] : problemsOf(schema, value);
+    const wrongPins = problems.filter(({ pointer }) => pins.some((pin) => isWithin(pointer, pointerOf(pin))));
     const shown = this.draft === null ? value : this.draft.value;
     const { all, at } = this.steps;
     const isEmpty = value === undefined;
     const isOutdated = this.schemaError !== "";
     return html`<section class="side" aria-label="The form">
       <div class="row bar">
-        ${
-          this.draft === null
-            ? html`<button
-                class="primary"
-                ?disabled=${schema === null || isOutdated || this.model === "" || this.text.trim() === ""}
-                @click=${() => this.fill()}
-              >
-                ${pins.length > 0 ? "Fill the rest again" : isEmpty ? "Fill" : "Fill again"}
-              </button>`
-            : html`<button @click=${() => this.stopping.abort()}>Stop</button>`
-        }
-        <button ?disabled=${at < 1} @click=${() => (this.steps = go(this.steps, -1))}>Undo</button>
-        <button ?disabled=${at >= all.length - 1} @click=${() => (this.steps = go(this.steps, 1))}>
+        ${startStop({
+          label: pins.length > 0 ? "Fill the rest again" : isEmpty ? "Fill" : "Fill again",
+          isRunning: this.draft !== null,
+          canStart:
+            schema !== null &&
+            !isOutdated &&
+            this.model !== "" &&
+            this.text.trim() !== "" &&
+            wrongPins.length === 0,
+          start: () => void this.fill(),
+          stop: () => this.stopping.abort(),
+        })}
+        <button ?disabled=${at < 1} title="Ctrl+Z" @click=${() => this.move(-1)}>Undo</button>
+        <button ?disabled=${at >= all.length - 1} title="Ctrl+Shift+Z" @click=${() => this.move(1)}>
           Redo
         </button>
         <button ?disabled=${isEmpty} @click=${() => this.copy()}>Copy JSON</button>
-        <span class="figures">${this.figures}</span>
+        <span class="figures">${figures}</span>
       </div>
       ${this.problem === "" ? nothing : html`<p class="error">${this.problem}</p>`}
+      ${
+        wrongPins.length === 0
+          ? nothing
+          : html`<p class="muted">Correct or unpin the marked values to fill the rest.</p>`
+      }
       ${
         isOutdated && schema !== null
           ? html`<p class="muted">Outdated: this is the form of the schema before its error.</p>`
@@ -314,7 +357,7 @@ export class StructurePage extends LitElement {
               .value=${shown}
               .pinned=${new Set(pins.map(pointerOf))}
               .certainty=${this.draft?.certainty ?? new Map<string, number>()}
-              .problems=${isEmpty || this.draft !== null ? [] : problemsOf(schema, value)}
+              .problems=${problems}
               ?readonly=${this.draft !== null || isOutdated}
               @sf-value=${({ detail }: CustomEvent<{ path: Path; value: unknown }>) => this.write(detail)}
               @sf-pin=${({ detail }: CustomEvent<Path>) => this.pin(detail)}

@@ -6,6 +6,7 @@ import type { Colouring } from "../components/canvas";
 import "../components/colouring";
 import type { ScrubberElement } from "../components/scrubber";
 import "../components/scrubber";
+import { startStop } from "../components/start-stop";
 import "../components/take";
 import { textOf } from "../core/canvas";
 import { sentenceOf } from "../core/files";
@@ -118,7 +119,7 @@ export class TabPage extends LitElement {
       [this.session, this.next, this.loaded] = [session, null, loaded];
       this.take = null;
       remember("tab.model", name);
-      announce(`${name} is here.`);
+      announce(`${name} is ready.`);
     } catch (error) {
       if (session !== this.next) return;
       session?.close();
@@ -159,6 +160,7 @@ export class TabPage extends LitElement {
     for await (const take of this.session.run(this.loaded.model, this.prompt, this.seed))
       this.take = last = take;
     if (last.status === "failed") sayError(new Error(last.error ?? ""));
+    else if (last.status === "stopped") announce("Stopped.");
     else {
       announce(`Seed ${this.seed}: ${textOf(latest(last))}`);
       this.replay(latest(last).elapsedMs ?? Infinity);
@@ -264,11 +266,13 @@ export class TabPage extends LitElement {
               this.seed = Math.max(0, Math.min(2 ** 31, value));
             }}
         /></label>
-        ${
-          this.isRunning
-            ? html`<button type="button" @click=${() => this.session?.stop()}>Stop</button>`
-            : html`<button class="primary" title="Ctrl+Enter" ?disabled=${!this.canRun}>Denoise</button>`
-        }
+        ${startStop({
+          label: "Denoise",
+          title: "Ctrl+Enter",
+          isRunning: this.isRunning,
+          canStart: this.canRun,
+          stop: () => this.session?.stop(),
+        })}
       </div>
     </form>`;
   }

@@ -3,14 +3,15 @@ import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import { Models } from "../components/models";
+import { startStop } from "../components/start-stop";
 import "../components/talk";
 import { api } from "../core/api";
-import { isFieldKey, undoKey, undoWords } from "../core/keys";
+import { isFieldKey, restarts, undoKey, undoWords } from "../core/keys";
 import { keyOf, remember, remembered } from "../core/preferences";
 import { announce, say, sayError } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
-import type { Effect } from "../ui/actions";
-import { isAuthor, NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
+import { MISFIT, type Effect } from "../ui/actions";
+import { isAuthor, NotUnderstood, onto, surplus, UNCHANGED, write } from "../ui/author";
 import { changesOf, historyOf } from "../ui/changes";
 import { execute } from "../ui/edits";
 import "../ui/screen";
@@ -64,6 +65,8 @@ export class TodoPage extends LitElement {
   @state() private elsewhere: string | null = null;
   @query("#command") private input!: HTMLInputElement;
   private stopping = new AbortController();
+  /** Hides the message that offers to undo the last sentence. */
+  private retract = (): void => undefined;
   private asked = 0;
 
   static override styles = [
@@ -167,6 +170,7 @@ export class TodoPage extends LitElement {
     const before = this.steps.at;
     this.steps = go(this.steps, by);
     if (this.steps.at !== before) {
+      this.retract();
       this.keep();
       announce(by < 0 ? "Undone." : "Done again.");
     } else if (by !== 0) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
@@ -190,7 +194,9 @@ export class TodoPage extends LitElement {
     const before = current(this.steps)?.page;
     this.show(page, said, ms);
     if (before === undefined) {
-      announce("The screen is there.");
+      const lacking = -Math.min(0, surplus(page, said) ?? 0);
+      if (lacking > 0) say(`The model wrote ${lacking} fewer than you asked for.`);
+      else announce("Done.");
       return;
     }
     const words = changesOf(before, page) || "changed";
@@ -199,7 +205,7 @@ export class TodoPage extends LitElement {
       const made = all.findIndex((step) => step.page === page);
       if (made > 0 && made <= at) this.move(made - 1 - at);
     };
-    say(`${words.charAt(0).toUpperCase()}${words.slice(1)}.`, { label: "Undo", run: undo });
+    this.retract = say(`${words.charAt(0).toUpperCase()}${words.slice(1)}.`, { label: "Undo", run: undo });
   }
 
   private async command(sentence: string): Promise<void> {
@@ -209,6 +215,10 @@ export class TodoPage extends LitElement {
     if (by !== 0 && current(this.steps) !== undefined) {
       this.sentence = "";
       this.move(by);
+      return;
+    }
+    if (restarts(said) && current(this.steps) !== undefined) {
+      this.startAgain();
       return;
     }
     this.isWriting = true;
@@ -248,7 +258,7 @@ export class TodoPage extends LitElement {
       const next = execute(page, detail.program);
       if (toText(next) !== toText(page)) this.show(next, changesOf(page, next) || "changed", null);
     } catch (error) {
-      sayError(error);
+      sayError(error instanceof PageError ? MISFIT : error);
     }
   }
 
@@ -268,7 +278,7 @@ export class TodoPage extends LitElement {
       this.steps = before;
       this.keep();
     };
-    say("The screen is gone.", { label: "Undo", run });
+    say("Cleared.", { label: "Undo", run });
     this.sentence = "";
     void this.updateComplete.then(() => this.input.focus());
   }
@@ -302,11 +312,12 @@ export class TodoPage extends LitElement {
             .value=${this.sentence}
             @input=${(event: Event) => (this.sentence = (event.target as HTMLInputElement).value)}
         /></label>
-        ${
-          this.isWriting
-            ? html`<button type="button" @click=${() => this.stopping.abort()}>Stop</button>`
-            : html`<button class="primary" ?disabled=${this.sentence.trim() === ""}>Do it</button>`
-        }
+        ${startStop({
+          label: "Do it",
+          isRunning: this.isWriting,
+          canStart: this.sentence.trim() !== "",
+          stop: () => this.stopping.abort(),
+        })}
         <sf-talk
           .hint=${this.hint(step)}
           @sf-heard=${({ detail }: CustomEvent<string>) => {

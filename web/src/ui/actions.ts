@@ -17,6 +17,9 @@ export type Action =
   | { type: "navigate"; slot: string }
   | { type: "ask"; text: string };
 
+/** What is said of an effect that a screen refuses: all that people bring into one is text. */
+export const MISFIT = "That text does not fit here: use up to 32 characters, without |.";
+
 /** What an action comes to: a program, a question to the model, or a hint to the person; fields to be emptied. */
 export interface Effect {
   program?: string;

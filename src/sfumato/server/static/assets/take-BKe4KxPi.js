@@ -1,4 +1,4 @@
-import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./index-02VlwGGE.js";import{C as O}from"./canvas-DqUMCd6U.js";import{d as g,l as E,e as w,p as C}from"./take-D0BNUl8t.js";import{t as j}from"./canvas-BqwZnn-S.js";import"./examples-DxiiIci_.js";const q=m`
+import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-CqeKlN9V.js";import{C}from"./canvas-jJKyEDhz.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-8dODH6hK.js";const J=m`
   :host,
   .page,
   form {
@@ -50,13 +50,13 @@ import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./i
   .bar > label {
     flex: none;
   }
-`;var k=Object.defineProperty,D=Object.getOwnPropertyDescriptor,_=(e,s,r,a)=>{for(var t=a>1?void 0:a?D(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&k(s,r,t),t};const N={confidence:["sure","unsure"],entropy:["one option","many options"],age:["old","new"],revisions:["never revised","often revised"]};let h=class extends v{constructor(){super(...arguments),this.value="confidence"}choose(e){const s=e.target.value;this.dispatchEvent(new CustomEvent("sf-colouring",{detail:s,bubbles:!0,composed:!0}))}render(){const e=N[this.value];return o`<label class="inline"
+`;var N=Object.defineProperty,T=Object.getOwnPropertyDescriptor,P=(e,s,r,a)=>{for(var t=a>1?void 0:a?T(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&N(s,r,t),t};const I={confidence:["sure","unsure"],entropy:["one option","many options"],age:["old","new"],revisions:["never revised","often revised"]};let d=class extends b{constructor(){super(...arguments),this.value="confidence"}choose(e){const s=e.target.value;this.dispatchEvent(new CustomEvent("sf-colouring",{detail:s,bubbles:!0,composed:!0}))}render(){const e=I[this.value];return o`<label class="inline"
         >Colour by
         <select @change=${this.choose}>
-          ${O.map(s=>o`<option .selected=${s===this.value}>${s}</option>`)}
+          ${C.map(s=>o`<option .selected=${s===this.value}>${s}</option>`)}
         </select></label
       >
-      ${e===void 0?f:o`<span class="figures"><span>${e[0]}</span><i></i><span>${e[1]}</span></span>`}`}};h.styles=[b,m`
+      ${e===void 0?f:o`<span class="figures"><span>${e[0]}</span><i></i><span>${e[1]}</span></span>`}`}};d.styles=[v,m`
       :host {
         display: flex;
         flex-wrap: wrap;
@@ -78,7 +78,7 @@ import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./i
           color-mix(in oklab, var(--warm) var(--tint), transparent)
         );
       }
-    `];_([p()],h.prototype,"value",2);h=_([$("sf-colouring")],h);var I=Object.defineProperty,M=Object.getOwnPropertyDescriptor,d=(e,s,r,a)=>{for(var t=a>1?void 0:a?M(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&I(s,r,t),t};const T=[1,3,10,30];let u=class extends v{constructor(){super(...arguments),this.frames=[],this.at=0,this.speed=P("scrubber.speed",3),this.playing=0}disconnectedCallback(){super.disconnectedCallback(),this.pause()}get count(){return this.frames.length}go(e){const s=Math.max(0,Math.min(this.count-1,e));this.dispatchEvent(new CustomEvent("sf-at",{detail:s,bubbles:!0,composed:!0}))}pause(){clearInterval(this.playing),this.playing=0}play(e=1/0){this.pause(),this.at>=this.count-1&&this.go(0),this.playing=window.setInterval(()=>{this.at>=this.count-1?this.pause():this.go(this.at+1)},1e3/Math.max(this.speed,this.count/e))}changeSpeed(e){this.speed=Number(e.target.value),S("scrubber.speed",this.speed),this.playing!==0&&this.play()}render(){const e=this.count<2,s=(r,a,t)=>o`<button
+    `];P([p()],d.prototype,"value",2);d=P([$("sf-colouring")],d);var M=Object.defineProperty,A=Object.getOwnPropertyDescriptor,h=(e,s,r,a)=>{for(var t=a>1?void 0:a?A(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&M(s,r,t),t};const z=[1,3,10,30];let u=class extends b{constructor(){super(...arguments),this.frames=[],this.at=0,this.speed=S("scrubber.speed",3),this.playing=0}disconnectedCallback(){super.disconnectedCallback(),this.pause()}get count(){return this.frames.length}go(e){const s=Math.max(0,Math.min(this.count-1,e));this.dispatchEvent(new CustomEvent("sf-at",{detail:s,bubbles:!0,composed:!0}))}pause(){clearInterval(this.playing),this.playing=0}play(e=1/0){this.pause(),this.at>=this.count-1&&this.go(0),this.playing=window.setInterval(()=>{this.at>=this.count-1?this.pause():this.go(this.at+1)},1e3/Math.max(this.speed,this.count/e))}changeSpeed(e){this.speed=Number(e.target.value),O("scrubber.speed",this.speed),this.playing!==0&&this.play()}render(){const e=this.count<2,s=(r,a,t)=>o`<button
         aria-label=${t}
         title=${t}
         ?disabled=${e}
@@ -109,9 +109,9 @@ import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./i
         >${this.count===0?"no steps":`step ${g(this.frames,this.at)} of ${g(this.frames)}`}</output
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
-        ${T.map(r=>o`<option value=${r} .selected=${r===this.speed}>${r}/s</option>`)}
+        ${z.map(r=>o`<option value=${r} .selected=${r===this.speed}>${r}/s</option>`)}
       </select>
-    </div>`}};u.styles=[b,m`
+    </div>`}};u.styles=[v,m`
       .row {
         flex-wrap: nowrap;
       }
@@ -145,14 +145,14 @@ import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./i
           flex-basis: 100%;
         }
       }
-    `];d([p({attribute:!1})],u.prototype,"frames",2);d([p({type:Number})],u.prototype,"at",2);d([x()],u.prototype,"speed",2);d([x()],u.prototype,"playing",2);u=d([$("sf-scrubber")],u);var z=Object.defineProperty,A=Object.getOwnPropertyDescriptor,c=(e,s,r,a)=>{for(var t=a>1?void 0:a?A(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&z(s,r,t),t};const F={running:"denoising …",done:"",stopped:"stopped",failed:"failed"};let l=class extends v{constructor(){super(...arguments),this.at=null,this.colouring="confidence",this.active=!1,this.chosen=null,this.pins=[],this.kinds=[]}render(){const{take:e,at:s}=this,r=E(e),a=s===null?r:e.frames[Math.min(s,e.frames.length-1)]??r,{usage:t}=r.ending,i=e.status==="done"&&j(r)==="",n=t===void 0?[w(g(e.frames,s??void 0))]:[`${t.completion_tokens} tokens`,w(t.denoising_steps),`${t.revisions} revisions`,`${(1e3*t.total_s).toFixed(0)} ms`],y=e.error===null?f:o`<p class="error">${e.error}</p>
+    `];h([p({attribute:!1})],u.prototype,"frames",2);h([p({type:Number})],u.prototype,"at",2);h([_()],u.prototype,"speed",2);h([_()],u.prototype,"playing",2);u=h([$("sf-scrubber")],u);var B=Object.defineProperty,F=Object.getOwnPropertyDescriptor,c=(e,s,r,a)=>{for(var t=a>1?void 0:a?F(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&B(s,r,t),t};const G={running:"denoising …",done:"",stopped:"stopped",failed:"failed"};let l=class extends b{constructor(){super(...arguments),this.at=null,this.colouring="confidence",this.active=!1,this.chosen=null,this.pins=[],this.kinds=[]}focusToken(e){this.renderRoot.querySelector("sf-canvas")?.focusToken(e)}render(){const{take:e,at:s}=this,r=k(e),a=s===null?r:e.frames[Math.min(s,e.frames.length-1)]??r,{usage:t}=r.ending,i=e.status==="done"&&D(r)==="",n=t===void 0?[w(g(e.frames,s??void 0))]:[x(t.completion_tokens,"token"),w(t.denoising_steps),x(t.revisions,"revision"),`${(1e3*t.total_s).toFixed(0)} ms`],y=e.error===null?f:o`<p class="error">${E(e.error)}</p>
             <sf-examples .kinds=${this.kinds}></sf-examples>`;return e.error!==null&&a.tokens.length===0?o`<article class="card" aria-label=${`Seed ${e.seed}`}>
         <header><h2>Seed ${e.seed}</h2></header>
         ${y}
       </article>`:o`<article class="card ${this.active?"active":""}" aria-label=${`Seed ${e.seed}`}>
       <header>
         <h2>Seed ${e.seed}</h2>
-        <span class="figures">${F[e.status]}</span>
+        <span class="figures">${G[e.status]}</span>
       </header>
       <sf-canvas
         label=${`Text of seed ${e.seed}`}
@@ -161,11 +161,11 @@ import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./i
         .colouring=${this.colouring}
         .interactive=${s===null&&e.status!=="running"}
         .chosen=${this.active?this.chosen:null}
-        .pinned=${C(a.tokens,this.pins)}
+        .pinned=${j(a.tokens,this.pins)}
       ></sf-canvas>
       ${e.error===null?o`${i?o`<p class="muted">The model wrote nothing.</p>`:f}
               <p class="figures">${n.join(" · ")}</p>`:y}
-    </article>`}};l.styles=[b,m`
+    </article>`}};l.styles=[v,m`
       article {
         display: grid;
         grid-template-rows: auto 1fr auto;
@@ -191,4 +191,4 @@ import{i as m,e as b,p,g as v,A as f,d as o,z as $,s as x,v as P,u as S}from"./i
       p {
         margin: 0;
       }
-    `];c([p({attribute:!1})],l.prototype,"take",2);c([p({attribute:!1})],l.prototype,"at",2);c([p()],l.prototype,"colouring",2);c([p({type:Boolean})],l.prototype,"active",2);c([p({attribute:!1})],l.prototype,"chosen",2);c([p({attribute:!1})],l.prototype,"pins",2);c([p({attribute:!1})],l.prototype,"kinds",2);l=c([$("sf-take")],l);export{q as p};
+    `];c([p({attribute:!1})],l.prototype,"take",2);c([p({attribute:!1})],l.prototype,"at",2);c([p()],l.prototype,"colouring",2);c([p({type:Boolean})],l.prototype,"active",2);c([p({attribute:!1})],l.prototype,"chosen",2);c([p({attribute:!1})],l.prototype,"pins",2);c([p({attribute:!1})],l.prototype,"kinds",2);l=c([$("sf-take")],l);export{J as p};

@@ -1,1 +1,0 @@
-function l(){return{all:[],at:-1}}function r(n){return n.all[n.at]}function u(n,a){const t=[...n.all.slice(0,n.at+1),a];return{all:t,at:t.length-1}}function c(n,a){return{...n,at:Math.max(Math.min(0,n.all.length-1),Math.min(n.all.length-1,n.at+a))}}export{r as c,c as g,l as n,u as p};
