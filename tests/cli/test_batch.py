@@ -123,6 +123,29 @@ def test_invalid_lines_fail_alone(run: Any, checkpoint: Path, tmp_path: Path):
     assert [answer["id"] for answer in read(out.read_text())] == ["h", 1, 2]
 
 
+def test_changed_lines_are_answered_again(sfumato: Any, checkpoint: Path, tmp_path: Path):
+    batch, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+
+    def run(*lines: str, **options: object) -> tuple[list[Any], str]:
+        batch.write_text("".join(json.dumps({"prompt": line}) + "\n" for line in lines))
+        given = [f"--{name}={value}" for name, value in options.items()]
+        done = sfumato("run", "--batch", batch, "--output", out, "--model", checkpoint, "--max-tokens", 4, *given)
+        assert done.exit_code == 0, done.stderr
+        return [json.loads(line) for line in out.read_text().splitlines()], done.stderr
+
+    before, _ = run(*PROMPTS[:2])
+    same, told = run(*PROMPTS[:2])
+    assert same == before
+    assert "2 of 2 lines are already answered" in told
+    changed, told = run(PROMPTS[2], PROMPTS[1])
+    assert "1 line changed since" in told
+    assert changed[1] == before[1]
+    assert changed[0]["asked"] != before[0]["asked"]
+    other, told = run(PROMPTS[2], PROMPTS[1], seed=9)
+    assert "2 lines changed since" in told
+    assert [line["seed"] for line in other] == [9, 9]
+
+
 def test_answered_lines_are_skipped(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     given = write(tmp_path / "prompts.jsonl", *({"prompt": prompt} for prompt in PROMPTS))
     out, whole = tmp_path / "answers.jsonl", tmp_path / "whole.jsonl"

@@ -260,6 +260,8 @@ def test_constraints_on_infill_and_edit_are_refused(make_model: Make, specs: dic
     model = make_model(specs["uniform"])
     with pytest.raises(RequestError, match="regex is given for a gap or an edit"):
         model.infill("a", "b", regex="c")
+    with pytest.raises(RequestError, match="unknown option 'span'; did you mean 'spans'"):
+        model.edit("abc", span=[(0, 1)])
     with pytest.raises(RequestError, match="seed_text is given for a gap or an edit"):
         model.edit("abc", seed_text="c")
     with pytest.raises(RequestError, match=r"spans has 0; allowed: a list of \(start, end\)"):

@@ -327,3 +327,13 @@ def test_excess_compilations_get_retry_after(compiler: Compiler, monkeypatch: py
             compiler.make([partial(from_regex, "a")])
     waiting.join()
     assert compiler.make([partial(from_regex, "a")]) is not None
+
+
+@pytest.mark.parametrize(
+    ("field", "allowed"),
+    [("guided_json", "response_format of type json_schema"), ("guided_choice", "diffusion.choices")],
+)
+def test_fields_of_other_servers_are_told_by_their_names_here(served: Served, field: str, allowed: str):
+    response = served.ask(CHAT, messages=[{"role": "user", "content": "1+1="}], **{field: {}})
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == f"{field}: unknown field; allowed: {allowed}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import pickle
@@ -47,19 +48,25 @@ class Job:
     error: str = ""
     """Why the line cannot be answered."""
 
+    def asked(self, model: str) -> str:
+        """A short hash of what a model is asked, to tell whether an answer is still one to this line."""
+        asked = json.dumps([model, self.prompt, self.n, self.options], sort_keys=True, default=repr)
+        return hashlib.sha256(asked.encode()).hexdigest()[:16]
+
 
 class Answers:
     """Writes each answer as one line, as soon as it is finished, to a file or to stdout.
 
     Args:
         path: the output file, whose earlier answers are kept; None is stdout.
+        model: the name of what answers.
 
     Raises:
         RequestError: if the file holds anything else, or cannot be read.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, model: str) -> None:
+        self._path, self._model = path, model
         self._stream: TextIO | None = None
         self.kept: dict[Id, str] = {}
         """Answered lines of an earlier run, by id."""
@@ -87,6 +94,17 @@ class Answers:
                     "from an earlier batch"
                 )
 
+    def drop_outdated(self, jobs: list[Job]) -> int:
+        """Drop the answers to jobs that have changed since, and return their number."""
+        outdated = [
+            job.id
+            for job in jobs
+            if (line := self.kept.get(job.id)) and json.loads(line).get("asked") not in (None, job.asked(self._model))
+        ]
+        for id_ in outdated:
+            del self.kept[id_]
+        return len(outdated)
+
     @contextlib.contextmanager
     def open(self, jobs: list[Job]) -> Iterator[None]:
         """Accept answers within this block, and leave the file sorted in the order of the jobs."""
@@ -109,7 +127,7 @@ class Answers:
     def write(self, job: Job, values: Mapping[str, object]) -> None:
         """Write the result of a job."""
         self.num_failed += _has_failed(values)
-        line = self._lines[job.number] = json.dumps({"id": job.id, **values})
+        line = self._lines[job.number] = json.dumps({"id": job.id, "asked": job.asked(self._model), **values})
         with uninterrupted():
             typer.echo(line, file=self._stream)
 
@@ -119,6 +137,7 @@ def run_batch(
     text: str,
     output: Path | None,
     *,
+    model: str,
     n: int,
     options: GenerateOptions,
     answer: Callable[[list[Job]], Iterable[tuple[Job, Json]]],
@@ -127,6 +146,7 @@ def run_batch(
 
     Args:
         output: where answers go; None is stdout.
+        model: the name of what answers.
         n, options: for all lines that do not set their own.
         answer: yields each job with its result.
 
@@ -136,7 +156,10 @@ def run_batch(
     jobs = read_jobs(text, n, options)
     if not jobs:
         raise RequestError(f'{file} has no lines; allowed: one JSON object per line, such as {{"prompt": "1+1"}}')
-    answers = Answers(output)
+    answers = Answers(output, model)
+    if outdated := answers.drop_outdated(jobs):
+        again = f"{'is' if outdated == 1 else 'are'} answered again"
+        typer.echo(f"{count(outdated, 'line')} changed since {output} was written and {again}", err=True)
     left = [job for job in jobs if job.error or job.id not in answers.kept]
     if len(left) < len(jobs):
         typer.echo(f"{len(jobs) - len(left)} of {len(jobs)} lines are already answered in {output}", err=True)

@@ -127,7 +127,7 @@ def run(
                 return answer_on_ray(jobs, model, weights.settings(), ray)
             return answer_jobs(jobs, weights.load(model))
 
-        run_batch(batch, text, output, n=n, options=options, answer=answer)
+        run_batch(batch, text, output, model=model, n=n, options=options, answer=answer)
         return
     asked = _read_stdin("prompt") if prompt == "-" else prompt or ""
     started = time.perf_counter()

@@ -29,6 +29,14 @@ from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import Diffusion
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
+# What other servers call it.
+_ELSEWHERE = {
+    "guided_json": "response_format of type json_schema",
+    "guided_regex": "diffusion.regex",
+    "guided_choice": "diffusion.choices",
+    "structured_outputs": "response_format, diffusion.regex or diffusion.choices",
+    "json_schema": "response_format of type json_schema",
+}
 # Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
 # What a proxy may have named a request.
@@ -131,7 +139,9 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
         [body] = request.scope["route"].dependant.body_params
         fields = _fields(body.field_info.annotation, path)
         problem = "unknown field"
-        if not path and name in Diffusion.model_fields and "diffusion" in fields:
+        if not path and name in _ELSEWHERE:
+            problem += f"; allowed: {_ELSEWHERE[name]}"
+        elif not path and name in Diffusion.model_fields and "diffusion" in fields:
             problem += f"; allowed: diffusion.{name}"
         elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.7):
             problem += f"; did you mean {near[0]}?"
