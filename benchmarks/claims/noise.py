@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.claims.panels import error_bars
+from benchmarks.claims.panels import error_bars, panels
 from benchmarks.options import Row
 from sfumato.errors import ConfigError
 from sfumato.evaluation.report import Report
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUITE, DIRECTORY = Path("recipes/noise.toml"), Path("reports/noise")
-SIZE = (8.0, 3.4)
-_COLORS = {
-    **{"random": "#d95f0e", "random-1-step": "#fdbe85", "hybrid": "#756bb1", "mask-confidence": "#006d2c"},
-    **{"mask-entropy": "#31a354", "mask-remdm": "#74c476", "mask-1-step": "#c7e9c0"},
-}
+SIZE = (10.0, 3.2)
+_COLORS = {"random": "#d95f0e", "mask": "#31a354", "hybrid": "#756bb1"}
+_MARKERS = {"1-step": "x", "confidence": "s", "remdm": "^"}
 
 
 def measure(n: int) -> Iterator[Row]:
@@ -43,19 +41,32 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """Scores by task, and the steps above them."""
-    axes = figure.subplots()
-    tasks, systems = (list(dict.fromkeys(row[key] for row in rows)) for key in ("task", "system"))
-    width = 0.8 / len(systems)
-    for number, system in enumerate(systems):
-        shown = [row for row in rows if row["system"] == system]
-        where = [tasks.index(row["task"]) + width * (number - (len(systems) - 1) / 2) for row in shown]
-        errors = error_bars(shown, "score")
-        bars = axes.bar(
-            where, [row["score"] for row in shown], 0.95 * width, yerr=errors, color=_COLORS.get(system), label=system
-        )
-        axes.bar_label(bars, [f"{row['denoising_steps']:.0f}" for row in shown], fontsize=6)
-    axes.set_xticks(range(len(tasks)), tasks, fontsize=8)
-    axes.set(ylabel="share of right answers", ylim=(0, 1), title="Right answers, and above them the steps taken")
-    axes.title.set_fontsize(10)
-    axes.legend(fontsize=7, frameon=False, ncols=2)
+    """For each task, scores against steps: a line over the entropy bounds of each noise, and its other samplers."""
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    for axes, task in panels(figure, tasks, sharey=True):
+        for noise, color in _COLORS.items():
+            shown = [row for row in rows if row["task"] == task and row["system"].partition("-")[0] == noise]
+            bounds = [row for row in shown if row["system"].partition("-")[2] not in _MARKERS]
+            for these, marker, line in [(bounds, ".", "-"), *(([row], _marker(row), "") for row in shown)]:
+                if these and marker:
+                    axes.errorbar(
+                        [row["denoising_steps"] for row in these],
+                        [row["score"] for row in these],
+                        yerr=error_bars(these, "score"),
+                        color=color,
+                        marker=marker,
+                        linestyle=line,
+                        markersize=5,
+                        linewidth=1,
+                        label=noise if line else None,
+                    )
+        axes.set_xscale("log", base=2)
+        axes.set(title=task, xlabel="steps", ylim=(0, 1.02))
+        axes.xaxis.set_major_formatter("{x:.0f}")
+        axes.grid(alpha=0.2)
+    figure.axes[0].set_ylabel("share of right answers")
+    figure.axes[-1].legend(fontsize=8, frameon=False, loc="lower right")
+
+
+def _marker(row: Row) -> str:
+    return _MARKERS.get(row["system"].partition("-")[2], "")

@@ -213,7 +213,7 @@ def test_noise_counts_answers_by_task_and_system(tmp_path: Path, monkeypatch: py
     answers = [(False, True), (True, False), (None, True), (True, True)]
     with Report(read_suite(noise.SUITE), noise.DIRECTORY).records() as records:
         asked = [
-            Record(system="random", task=task, index=i, prompt=item.prompt, seed=i) for i, item in enumerate(items)
+            Record(system="random-0.1", task=task, index=i, prompt=item.prompt, seed=i) for i, item in enumerate(items)
         ]
         # Those that failed are asked again, and the last of them for good.
         for record in (asked[0], asked[2], asked[4]):

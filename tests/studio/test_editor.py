@@ -39,7 +39,7 @@ def test_bug_fix_can_be_refused_accepted_and_undone(page: Page, check_accessibil
     expect(page.locator(".cm-line", has_text="a * b")).to_be_visible()
     check_accessibility(page)
     page.get_by_role("button", name="Reject", exact=True).click()
-    expect(page.get_by_text("The changes you refused are undone.")).to_be_visible()
+    expect(page.get_by_text("The changes you rejected are undone.")).to_be_visible()
     assert text_of(page) == before
     rewrite(page)
     page.get_by_role("button", name="Accept all").click()
@@ -74,7 +74,7 @@ def test_changes_under_review_and_typed_text_survive_a_reload(page: Page):
     page.reload()
     expect(page.get_by_text("One change: accept or reject it.")).to_be_visible()
     page.get_by_role("button", name="Reject", exact=True).click()
-    expect(page.get_by_text("The changes you refused are undone.")).to_be_visible()
+    expect(page.get_by_text("The changes you rejected are undone.")).to_be_visible()
     assert text_of(page) == before
     # What was typed a moment ago is not on the server yet.
     page.locator(".cm-line").last.click()

@@ -85,7 +85,7 @@ def test_errors_are_shown_in_their_lane(page: Page):
     expect(page.get_by_label("Lane 1")).to_have_value("tiny")
     page.route("**/v1/canvas", lambda route: route.abort())
     race(page)
-    expect(page.locator("sf-lane").first.locator(".error")).to_have_text("the server cannot be reached; is it running?")
+    expect(page.locator("sf-lane").first.locator(".error")).to_have_text("The server cannot be reached; is it running?")
     page.unroute("**/v1/canvas")
     race(page)
     expect(page.locator("sf-lane").first.locator(".verdict")).to_contain_text("39")

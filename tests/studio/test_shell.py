@@ -48,6 +48,11 @@ def test_every_page_opens(page: Page, path: str, check_accessibility: Callable[[
 def test_navigation_by_keyboard_and_history(page: Page):
     page.goto("/")
     page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.get_by_role("link", name="Skip to content").focus()
+    page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Sfumato", exact=True)).to_be_focused()
     link = page.get_by_label("Pages", exact=True).get_by_role("link", name="Race", exact=True)
     for _ in PAGES:
