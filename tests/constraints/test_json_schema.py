@@ -24,17 +24,10 @@ import pytest
 
 import sfumato.constraints.dfa
 from schemas import FORMATS, random_mixture, random_schema
-from sfumato.constraints import json_schema
 from sfumato.constraints.dfa import Budget
 from sfumato.constraints.json_schema import language_of_schema, read_schema
 from sfumato.constraints.regex import from_regex
 from sfumato.errors import RequestError
-
-
-@pytest.fixture(autouse=True)
-def _as_long_as_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine, properties in any order are not given up for want of time."""
-    monkeypatch.setattr(json_schema, "ANY_ORDER_SECONDS", 600.0)
 
 
 def regex_of_schema(schema: Any) -> str:
@@ -949,6 +942,14 @@ def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "jsonschema", None)
     with pytest.raises(RequestError, match=r"pip install 'sfumato\[schema\]'"):
         regex_of_schema({})
+
+
+def test_first_attempts_are_counted_and_not_timed():
+    part = Budget().part(100, 3)
+    for _ in range(3):
+        part.check(1)
+    with pytest.raises(RequestError, match="takes more than 3 checks"):
+        part.check(1)
 
 
 def test_any_order_attempt_shares_the_budget():

@@ -9,6 +9,7 @@ can be combined. Nothing here knows tokens.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -42,10 +43,14 @@ class Budget:
     Args:
         max_states: for any intermediate automaton.
         max_seconds: CPU time of this thread, so the machine's load does not matter. None is `MAX_SECONDS`.
+        max_checks: how often `check` may be called, which does not depend on the machine.
     """
 
-    def __init__(self, max_states: int = MAX_STATES, max_seconds: float | None = None) -> None:
+    def __init__(
+        self, max_states: int = MAX_STATES, max_seconds: float | None = None, max_checks: float = math.inf
+    ) -> None:
         self.max_states, self.max_seconds = max_states, MAX_SECONDS if max_seconds is None else max_seconds
+        self.max_checks = max_checks
         self._end = time.thread_time() + self.max_seconds
         self._num_checks = 0
 
@@ -59,9 +64,13 @@ class Budget:
         if self._thresholds[2] != _NEVER:
             gc.set_threshold(*self._thresholds)
 
-    def part(self, max_states: int, max_seconds: float) -> Budget:
-        """A smaller budget for a first attempt; its use also counts here."""
-        return Budget(max_states, max(0.0, min(max_seconds, self._end - time.thread_time())))
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self._end - time.thread_time())
+
+    def part(self, max_states: int, max_checks: int) -> Budget:
+        """A smaller budget for a first attempt; its use also counts here. Every machine gives up at the same point."""
+        return Budget(max_states, self.seconds_left, max_checks)
 
     def check(self, num_states: int) -> None:
         """Refuse an automaton with too many states, or that took too long.
@@ -72,6 +81,8 @@ class Budget:
         self._num_checks += 1
         if num_states > self.max_states:
             taken = f"more than {self.max_states:,} states"
+        elif self._num_checks > self.max_checks:
+            taken = f"more than {self.max_checks:,} checks"
         # Checked only sometimes, because reading the clock is slower than the work.
         elif self._num_checks % 1024 == 0 and time.thread_time() > self._end:
             taken = f"more than {self.max_seconds:g} s, which came to {num_states:,} states"
