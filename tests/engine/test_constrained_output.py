@@ -270,6 +270,8 @@ def test_constraints_on_infill_and_edit_are_refused(make_model: Make, specs: dic
         model.generate_batch("hi")
     with pytest.raises(RequestError, match="seeds is 5; allowed: a list of whole numbers"):
         model.generate_batch(["hi"], seeds=5)
+    with pytest.raises(RequestError, match=r"prompts\[1\]: "):
+        model.generate_batch(["hi", 5])  # type: ignore[list-item]
 
 
 def test_automata_are_cached(make_model: Make, specs: dict[str, GenerationSpec]):

@@ -21,7 +21,7 @@ from sfumato.engine.prompts import Prompt, check_length, encode_prompt, start_fr
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start, results_of
 from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
-from sfumato.errors import CheckpointError, ConfigError, RequestError, as_list
+from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
 from sfumato.sampling import SamplerConfig, StopHead
 from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers
@@ -188,7 +188,12 @@ class TextModel:
         seeds = None if seeds is None else as_list("seeds", seeds, "seed")
         if seeds is not None and len(seeds) != len(prompts):
             raise RequestError(f"seeds has {len(seeds)} entries; allowed: one for each of {len(prompts)} prompts")
-        requests = [self.request(prompt, **options) for prompt in prompts]
+        requests = []
+        for index, prompt in enumerate(prompts):
+            try:
+                requests.append(self.request(prompt, **options))
+            except (RequestError, CapacityError) as error:
+                raise type(error)(f"prompts[{index}]: {error}") from None
         if seeds is not None:
             pairs = zip(requests, seeds, strict=True)
             requests = [dataclasses.replace(request, seed=int(seed)) for request, seed in pairs]

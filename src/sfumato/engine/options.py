@@ -131,9 +131,10 @@ class InfillOptions(CanvasOptions, total=False):
     system: str | None
     """System message before the prompt."""
     length: int | Literal["auto"]
-    """Tokens of the gap. "auto", the default, lets the model choose: models trained for it get several numbers of slots
-    in one batch and may leave slots empty; other models try all lengths near the best two of several. The attempt wins
-    of which the model is most certain and after which it best restores the text behind the gap."""
+    """Tokens of the gap. Those beside it are chosen again, so its text may come out as two more. "auto", the default,
+    lets the model choose: models trained for it get several numbers of slots in one batch and may leave slots empty;
+    other models try all lengths near the best two of several. The attempt wins of which the model is most certain and
+    after which it best restores the text behind the gap."""
     max_tokens: int
     """Maximum length that "auto" tries; default 32."""
     stop: Sequence[str] | None
