@@ -38,7 +38,8 @@ def test_gold_passes_and_other_texts_do_not(name):
         assert task.answer(item.response) == item.answer
 
 
-@pytest.mark.parametrize("name", OPEN_TASKS)
+# All items of ui_edit_missing have the same answer.
+@pytest.mark.parametrize("name", [name for name in OPEN_TASKS if name != "ui_edit_missing"])
 def test_gold_of_another_item_fails(name):
     task = TASKS[name]
     first = task.generate(1)

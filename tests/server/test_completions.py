@@ -221,7 +221,7 @@ def test_an_unknown_field_is_compared_with_those_of_its_endpoint(
 
 
 def test_unknown_paths_and_methods_are_named(served: Served):
-    pages = "the pages at / and what /openapi.json lists"
+    pages = "what /openapi.json lists, and the pages that / leads to"
     for method, path, status, allowed in (
         ("POST", "/v1/embeddings", 404, pages),
         ("GET", "/v1/chat/completions", 405, "POST"),

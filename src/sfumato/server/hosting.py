@@ -107,7 +107,7 @@ class HostedModel:
         limit = MAX_READ if options.get("spans") is None else MAX_EDITED
         if len(text) > limit:
             hint = "" if limit == MAX_EDITED else f", or {MAX_EDITED:,} if spans say what to rewrite"
-            raise RequestError(f"the text has {len(text):,} characters; allowed: {limit:,}{hint}")
+            raise RequestError(f"text has {len(text):,} characters; allowed: {limit:,}{hint}")
         return await self.call(lambda model: model.edit(text, **options), on_left)
 
     async def call(self, function: Callable[[TextModel], Answer], on_left: Bill | None = None) -> Answer:
