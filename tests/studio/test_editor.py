@@ -91,10 +91,11 @@ def test_changes_under_review_and_typed_text_survive_a_reload(page: Page):
 
 def test_saved_file_differs_only_in_the_edit(page: Page, tmp_path: Path):
     page.goto("/editor")
-    original = tmp_path / "area.py"
+    # The example that the page begins with has another name.
+    original = tmp_path / "mine.py"
     original.write_bytes(b"def area(a, b):\r\n    return a + b\r\n")
     page.get_by_label("File to open").set_input_files(original)
-    expect(page.get_by_label("Name of the file")).to_have_value("area.py")
+    expect(page.get_by_label("Name of the file")).to_have_value("mine.py")
     rewrite(page)
     page.get_by_role("button", name="Accept all").click()
     expect(page.get_by_text("Accepted.")).to_be_visible()
