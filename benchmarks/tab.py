@@ -7,7 +7,7 @@ import statistics
 import tempfile
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +17,27 @@ from benchmarks.peers import make_step
 from benchmarks.studio import open_studio, open_tab
 from sfumato.machine import cpu_name
 
-_PAGE = "document.querySelector('sf-app').shadowRoot.querySelector('sf-tab-page')"
-# The page's policy forbids Playwright's own waiting.
-_UNTIL = "while (!({})) await new Promise((go) => setTimeout(go, 10));"
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# The page's element, inside the shell.
+TAB = "document.querySelector('sf-app').shadowRoot.querySelector('sf-tab-page')"
 _WARM_UP = 10
+
+
+def until(page: Page, condition: str) -> None:
+    """Wait for a condition in the page's script, where the page's policy forbids Playwright's own waiting."""
+    page.evaluate(f"async () => {{ while (!({condition})) await new Promise((go) => setTimeout(go, 10)); }}")
+
+
+def ask(page: Page, prompt: str, seed: int) -> None:
+    """Have the tab answer, and wait until it has."""
+    page.get_by_label("Prompt").fill(prompt)
+    page.get_by_label("Seed", exact=True).fill(str(seed))
+    page.get_by_label("Seed", exact=True).blur()
+    page.evaluate(f"{TAB}.take = null")
+    page.get_by_role("button", name="Denoise").click()
+    until(page, f"{TAB}.take !== null && {TAB}.take.status !== 'running'")
 
 
 def tab(
@@ -34,17 +51,12 @@ def tab(
     with open_studio(model) as (launch, url), launch() as browser, tempfile.TemporaryDirectory() as folder:
         page = open_tab(browser, url, errors)
         page.goto("/tab")
-        page.evaluate(f"async () => {{ {_UNTIL.format(f'{_PAGE}?.loaded')} }}")
-        page.get_by_label("Prompt").fill(prompt)
+        until(page, f"{TAB}?.loaded")
 
         def answer(seed: int) -> Any:
             """The events of an answer."""
-            page.get_by_label("Seed", exact=True).fill(str(seed))
-            page.get_by_label("Seed", exact=True).blur()
-            page.evaluate(f"{_PAGE}.take = null")
-            page.get_by_role("button", name="Denoise").click()
-            ended = f"{_PAGE}.take !== null && {_PAGE}.take.status !== 'running'"
-            return page.evaluate(f"async () => {{ {_UNTIL.format(ended)} return {_PAGE}.take.traces[0].events; }}")
+            ask(page, prompt, seed)
+            return page.evaluate(f"{TAB}.take.traces[0].events")
 
         first = answer(0)
         size = (len(first[1]["confidence"]), first[-1]["usage"]["prompt_tokens"])
@@ -57,7 +69,7 @@ def tab(
             if turn >= 0:
                 browser_steps += [after - before for before, after in pairwise(told)]
                 native += took
-        threads = page.evaluate(f"{_PAGE}.loaded.threads")
+        threads = page.evaluate(f"{TAB}.loaded.threads")
     medians = {"tab_ms": statistics.median(browser_steps), "onnxruntime_ms": statistics.median(native)}
     found = {name: round(value, 2) for name, value in medians.items()}
     about = {"bench": "tab", "model": model, "canvas": size[0], "prefix": size[1], "threads": threads}

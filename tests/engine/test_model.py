@@ -51,6 +51,7 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ),
         ({"sampler": "remdm"}, "sampler 'remdm' returns tokens to the mask; allowed: models with mask noise only"),
         ({"step": 4}, r"unknown option 'step'; did you mean 'steps'\?"),
+        ({"step": None}, r"unknown option 'step'; did you mean 'steps'\?"),
         ({"raw": "false"}, "raw is 'false'; allowed: True or False"),
         ({"check_prompt": 0}, "check_prompt is 0; allowed: True or False"),
         ({"max_new_tokens": 4}, r"unknown option 'max_new_tokens'; did you mean 'max_tokens'\?"),

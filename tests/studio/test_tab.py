@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from benchmarks.tab import TAB, ask, until
 from playwright.sync_api import expect
 
 import sfumato
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 NUM_SEEDS = 50 if FULL else 2
 WEIGHTS = "**/tab/models/tiny/model.safetensors*"
-# The page's element, inside the shell.
-TAB = "document.querySelector('sf-app').shadowRoot.querySelector('sf-tab-page')"
 
 
 def open_tab(page: Page) -> None:
@@ -29,19 +28,9 @@ def open_tab(page: Page) -> None:
     expect(page.get_by_role("button", name="Denoise")).to_be_enabled()
 
 
-def until(page: Page, condition: str) -> None:
-    """Wait for a condition in the page's script, where the page's policy forbids Playwright's own waiting."""
-    page.evaluate(f"async () => {{ while (!({condition})) await new Promise((go) => setTimeout(go, 10)); }}")
-
-
 def generate(page: Page, prompt: str, seed: int) -> dict[str, Any]:
     """The text that the tab generates, and its usage."""
-    page.get_by_label("Prompt").fill(prompt)
-    page.get_by_label("Seed", exact=True).fill(str(seed))
-    page.get_by_label("Seed", exact=True).blur()
-    page.evaluate(f"{TAB}.take = null")
-    page.get_by_role("button", name="Denoise").click()
-    until(page, f"{TAB}.take !== null && {TAB}.take.status !== 'running'")
+    ask(page, prompt, seed)
     found: dict[str, Any] = page.evaluate(
         f"(() => {{ const {{ tokens, ending }} = {TAB}.take.frames.at(-1); return "
         "{ text: tokens.map(({ text }) => text).join(''), ...ending }; })()"

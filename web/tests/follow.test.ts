@@ -3,7 +3,7 @@ import { Api, ApiError } from "../src/core/api";
 import { applyEvent, emptyView, textOf } from "../src/core/canvas";
 import type { CanvasEvent, Span } from "../src/core/protocol";
 import { again, outside, overlap, pinnedIn, rewritten, shifted, spanOf, takeOf } from "../src/core/take";
-import { Undoable } from "../src/core/steps";
+import { current, go, held, noSteps, push, type Steps } from "../src/core/steps";
 import { newTrace, readTraces } from "../src/core/trace";
 import { isShareable, readShared, requestOf, sharedHash, sharedOf } from "../src/core/share";
 import recorded from "./recorded.json";
@@ -199,14 +199,16 @@ test("pins move with the text before them", () => {
 });
 
 test("changes are undone and done again", () => {
-  const undoable = new Undoable<number>();
-  expect(undoable.move(-1, 0)).toBeUndefined();
-  undoable.keep(0);
-  undoable.keep(1);
-  expect(undoable.move(-1, 2)).toBe(1);
-  expect(undoable.move(-1, 1)).toBe(0);
-  expect(undoable.can(-1)).toBe(false);
-  expect(undoable.move(1, 0)).toBe(1);
-  undoable.keep(1);
-  expect(undoable.can(1)).toBe(false);
+  // A value is kept before each change, as the page does.
+  const change = (steps: Steps<number>, now: number) => push(held(steps, now), now);
+  const move = (steps: Steps<number>, by: number, now: number) => go(held(steps, now), by);
+  expect(current(move(noSteps(), -1, 0))).toBe(0);
+  let steps = change(change(noSteps(), 0), 1);
+  expect(current((steps = move(steps, -1, 2)))).toBe(1);
+  expect(current((steps = move(steps, -1, 1)))).toBe(0);
+  expect(steps.at).toBe(0);
+  expect(current((steps = move(steps, 1, 0)))).toBe(1);
+  expect(current(move(steps, 1, 1))).toBe(2);
+  steps = change(steps, 1);
+  expect(steps.at).toBe(steps.all.length - 1);
 });

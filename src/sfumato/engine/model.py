@@ -308,11 +308,11 @@ class TextModel:
             RequestError: naming what is not allowed.
             CapacityError: if prompt and answer do not fit the model.
         """
+        config = self._sampler_config(options)
         options = cast("GenerateOptions", {name: value for name, value in options.items() if value is not None})
         for name in ("raw", "check_prompt", "trace", "record"):
             if not isinstance(given := options.get(name, False), bool):
                 raise RequestError(f"{name} is {given!r}; allowed: True or False")
-        config = self._sampler_config(options)
         length, auto_length = self._canvas_length(options.get("canvas_length"))
         check_length(prompt, _MAX_CHARACTERS * self.context_length)
         tokens = encode_prompt(self.tokenizer, prompt, raw=options.get("raw", False), system=options.get("system"))

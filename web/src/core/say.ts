@@ -33,6 +33,12 @@ export function say(text: string, action?: Action): () => void {
   return () => window.dispatchEvent(new CustomEvent("sf-retract", { detail: saying }));
 }
 
+/** Tells what came of an undo (-1) or a redo (1). */
+export function tellMove(by: number, isDone: boolean): void {
+  if (isDone) announce(by < 0 ? "Undone." : "Done again.");
+  else say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
+}
+
 /** Tells those who do not see the page: that a text is there, not every step to it. */
 export function announce(text: string): void {
   dispatch({ text, kind: "note", quiet: true });

@@ -5,8 +5,6 @@ export interface Steps<T> {
   readonly at: number;
 }
 
-const MAX_UNDONE = 50;
-
 export function noSteps<T>(): Steps<T> {
   return { all: [], at: -1 };
 }
@@ -29,26 +27,7 @@ export function go<T>(steps: Steps<T>, by: number): Steps<T> {
   };
 }
 
-/** What was shown before the last changes, and what they were undone from. */
-export class Undoable<T> {
-  private past: readonly T[] = [];
-  private future: readonly T[] = [];
-
-  /** Call it with what is shown before a change. */
-  keep(shown: T): void {
-    [this.past, this.future] = [[...this.past, shown].slice(-MAX_UNDONE), []];
-  }
-
-  can(by: -1 | 1): boolean {
-    return (by < 0 ? this.past : this.future).length > 0;
-  }
-
-  /** What to show in place of what is shown; undefined if there is nothing to undo or redo. */
-  move(by: -1 | 1, shown: T): T | undefined {
-    const next = (by < 0 ? this.past : this.future).at(-1);
-    if (next === undefined) return undefined;
-    if (by < 0) [this.past, this.future] = [this.past.slice(0, -1), [...this.future, shown]];
-    else [this.past, this.future] = [[...this.past, shown], this.future.slice(0, -1)];
-    return next;
-  }
+/** With another value as the current one. */
+export function held<T>(steps: Steps<T>, now: T): Steps<T> {
+  return current(steps) === undefined ? push(steps, now) : { ...steps, all: steps.all.with(steps.at, now) };
 }

@@ -17,10 +17,10 @@ import { api } from "../core/api";
 import { saveFile } from "../core/files";
 import { undoKey } from "../core/keys";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
-import { Undoable } from "../core/steps";
+import { current, go, held, noSteps, push, type Steps } from "../core/steps";
 import { kindsInstead } from "../core/kinds";
 import type { CanvasRequest, Span } from "../core/protocol";
-import { announce, say, sayError } from "../core/say";
+import { announce, say, sayError, tellMove } from "../core/say";
 import { isShareable, readShared, requestOf, sharedHash, sharedOf, type Shared } from "../core/share";
 import {
   again,
@@ -85,7 +85,8 @@ export class CanvasPage extends LitElement {
     () => this.begin(),
   );
   private stopping = new AbortController();
-  private readonly undoable = new Undoable<Shown>();
+  /** What was shown before each change; the last one stands for what is shown now. */
+  @state() private steps: Steps<Shown> = noSteps();
 
   static override styles = [controls, pageStyles];
 
@@ -126,20 +127,20 @@ export class CanvasPage extends LitElement {
 
   /** Call it before a change that can be undone. */
   private keepForUndo(): void {
-    if (this.takes.length > 0) this.undoable.keep(this.shown);
+    if (this.takes.length > 0) this.steps = push(held(this.steps, this.shown), this.shown);
   }
 
   private move(by: -1 | 1): void {
-    const next = this.undoable.move(by, this.shown);
-    if (next === undefined) {
-      say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
-      return;
-    }
+    const before = held(this.steps, this.shown);
+    const steps = go(before, by);
+    const next = steps.at === before.at ? undefined : current(steps);
+    tellMove(by, next !== undefined);
+    if (next === undefined) return;
     this.stopping.abort();
+    this.steps = steps;
     ({ asked: this.asked, request: this.request, takes: this.takes, pins: this.pins } = next);
     [this.chosen, this.at] = [null, null];
     this.active = Math.min(this.active, next.takes.length - 1);
-    announce(by < 0 ? "Undone." : "Done again.");
   }
 
   private get isRunning(): boolean {
@@ -421,6 +422,7 @@ export class CanvasPage extends LitElement {
     // A model of fixed tasks was trained on single prompts.
     const canReply = this.models.find(this.request.model)?.sfumato.kinds.length === 0;
     const [from, to] = this.chosen ?? [0, 0];
+    const { all, at } = this.steps;
     return html`<sf-scrubber
         .frames=${this.longest}
         .at=${this.at ?? Math.max(0, this.longest.length - 1)}
@@ -445,15 +447,11 @@ export class CanvasPage extends LitElement {
                 </button>`
               : nothing
           }
-          <button
-            ?disabled=${!this.undoable.can(-1) || this.isRunning}
-            title="Ctrl+Z"
-            @click=${() => this.move(-1)}
-          >
+          <button ?disabled=${at < 1 || this.isRunning} title="Ctrl+Z" @click=${() => this.move(-1)}>
             Undo
           </button>
           <button
-            ?disabled=${!this.undoable.can(1) || this.isRunning}
+            ?disabled=${at >= all.length - 1 || this.isRunning}
             title="Ctrl+Shift+Z"
             @click=${() => this.move(1)}
           >

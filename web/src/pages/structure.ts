@@ -16,7 +16,7 @@ import { undoKey } from "../core/keys";
 import { parsePartial } from "../core/partial-json";
 import { remember, remembered } from "../core/preferences";
 import type { CanvasRequest } from "../core/protocol";
-import { announce, say } from "../core/say";
+import { announce, say, tellMove } from "../core/say";
 import { fieldsOf, isObject, pinnable, pointerOf, withValue, type Path, type Schema } from "../core/schema";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { again, goOn, latest, newTake, stepsText } from "../core/take";
@@ -242,8 +242,7 @@ export class StructurePage extends LitElement {
     const before = this.steps.at;
     // Before the first fill, there is nothing to go back to.
     if (this.draft === null && before + by >= 0) this.steps = go(this.steps, by);
-    if (this.steps.at !== before) announce(by < 0 ? "Undone." : "Done again.");
-    else say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
+    tellMove(by, this.steps.at !== before);
   }
 
   private onKey = (event: KeyboardEvent): void => {

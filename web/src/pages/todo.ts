@@ -8,7 +8,7 @@ import "../components/talk";
 import { api } from "../core/api";
 import { isFieldKey, restarts, undoKey, undoWords } from "../core/keys";
 import { keyOf, remember, remembered } from "../core/preferences";
-import { announce, say, sayError } from "../core/say";
+import { announce, say, sayError, tellMove } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { MISFIT, type Effect } from "../ui/actions";
 import { isAuthor, NotUnderstood, onto, surplus, UNCHANGED, write } from "../ui/author";
@@ -172,8 +172,8 @@ export class TodoPage extends LitElement {
     if (this.steps.at !== before) {
       this.retract();
       this.keep();
-      announce(by < 0 ? "Undone." : "Done again.");
-    } else if (by !== 0) say(`There is nothing to ${by < 0 ? "undo" : "redo"}.`);
+    }
+    if (by !== 0) tellMove(by, this.steps.at !== before);
   }
 
   private keep(): void {

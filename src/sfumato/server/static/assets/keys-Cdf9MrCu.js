@@ -1,4 +1,4 @@
-import{l as p}from"./index-CqeKlN9V.js";/**
+import{l as p}from"./index-qKh1A5fx.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,0 +1,1 @@
+function u(){return{all:[],at:-1}}function t(a){return a.all[a.at]}function r(a,n){const l=[...a.all.slice(0,a.at+1),n];return{all:l,at:l.length-1}}function h(a,n){return{...a,at:Math.max(Math.min(0,a.all.length-1),Math.min(a.all.length-1,a.at+n))}}function i(a,n){return t(a)===void 0?r(a,n):{...a,all:a.all.with(a.at,n)}}export{t as c,h as g,i as h,u as n,r as p};
