@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.http_load import CANVAS, CHAT, FIM, MESSAGES, PROMPT, TEXT, Answer, Client, Follower, Server
-from benchmarks.options import ways
+from benchmarks.options import numbers, ways
 from sfumato.errors import ConfigError
 
 _Json = dict[str, Any]
@@ -257,15 +257,20 @@ def fuzz(cases: int) -> Fuzz:
 
 
 def serving(
-    measure: Annotated[str, typer.Argument(help="streams, fuzz, soak, kills, overhead, neighbours or replicas.")],
+    measure: Annotated[
+        str, typer.Argument(help="streams, fuzz, soak, kills, overhead, neighbours, replicas or servers.")
+    ],
     count: Annotated[int | None, typer.Option(min=1, help="Requests, cases per operation, kills or rounds.")] = None,
     clients: Annotated[int, typer.Option(min=1, help="For the soak.")] = 64,
     minutes: Annotated[float, typer.Option(min=0.1, help="For the soak.")] = 30.0,
     model: Annotated[str, typer.Option(help="For the overhead.")] = "tiny",
+    ports: Annotated[
+        str, typer.Option(help="For servers: ports on this machine of running ones, separated by commas.")
+    ] = "8000",
 ) -> None:
     """The embedded model over HTTP: errors, losses and cost. Prints one line of JSON."""
     from benchmarks.serving_soak import soak
-    from benchmarks.serving_speed import neighbours, overhead, replicas
+    from benchmarks.serving_speed import neighbours, overhead, replicas, servers
 
     measures: dict[str, Callable[[], Any]] = {
         "streams": lambda: streams(count or 1000),
@@ -275,6 +280,7 @@ def serving(
         "overhead": lambda: overhead(count or 40, model),
         "neighbours": lambda: neighbours(count or 6),
         "replicas": lambda: replicas(count or 3),
+        "servers": lambda: servers(numbers("ports", ports), count or 5),
     }
     [chosen] = ways("measure", measure, measures)
     found = asdict(measures[chosen]())

@@ -7,11 +7,13 @@ import functools
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.http_load import CANVAS, CHAT, HOSTILE, MESSAGES, PROMPT, Client, Server, ray_server, request_bytes
+from sfumato.errors import ConfigError
 
 _Json = dict[str, Any]
 
@@ -114,6 +116,67 @@ async def _tokens_per_s(client: Client, num_clients: int, total: int, *, by_toke
     started = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(num_clients)))
     return sum(counts) / (time.perf_counter() - started)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Servers:
+    """Servers that take turns at the same requests; each value is a median over the rounds."""
+
+    rounds: int
+    """Rounds, each with every server."""
+    first_s: dict[str, float]
+    """Seconds to the first text of one client's answer, by model."""
+    tokens_per_s: dict[str, float]
+    """Tokens per second of one client."""
+    clients_tokens_per_s: dict[str, float]
+    """Tokens per second of 16 clients."""
+
+
+def servers(ports: Sequence[int], rounds: int, tokens: int = 64) -> Servers:
+    """Compare OpenAI-compatible servers on this machine, each by its first model's greedy answers to new prompts."""
+    found: dict[str, list[tuple[float, float, float]]] = {}
+
+    def body(model: str, number: int) -> _Json:
+        text = f"Write a long story about a ship with {number} sailors."
+        messages = [{"role": "user", "content": text}]
+        return {"model": model, "messages": messages, "max_tokens": tokens, "temperature": 0.0}
+
+    async def measure(client: Client, model: str, start: int) -> tuple[float, float, float]:
+        numbers = iter(range(start, start + 100))
+        counts: list[int] = []
+
+        async def answer() -> None:
+            whole = await client.ask(CHAT, body(model, next(numbers)))
+            counts.append(whole.json["usage"]["completion_tokens"])
+
+        options = {"include_usage": True}
+        streams = [
+            await client.ask(CHAT, body(model, next(numbers)) | {"stream": True, "stream_options": options})
+            for _ in range(3)
+        ]
+        one = sum(stream.events[-1]["usage"]["completion_tokens"] for stream in streams)
+        started = time.perf_counter()
+        await asyncio.gather(*(answer() for _ in range(16)))
+        many = sum(counts) / (time.perf_counter() - started)
+        first = statistics.median(stream.first_s for stream in streams)
+        return first, one / sum(stream.seconds for stream in streams), many
+
+    async def run() -> None:
+        clients = [Client(port) for port in ports]
+        models = [(await client.ask("/v1/models")).json["data"][0]["id"] for client in clients]
+        if len(set(models)) < len(models):
+            raise ConfigError(f"the servers call their models {', '.join(models)}; allowed: different names")
+        for i in range(rounds + 1):
+            for client, model in zip(clients, models, strict=True):
+                measured = await measure(client, model, 100 * i)
+                if i > 0:
+                    found.setdefault(model, []).append(measured)
+
+    asyncio.run(run())
+    first, one, many = (
+        {model: statistics.median(row[i] for row in rows) for model, rows in found.items()} for i in range(3)
+    )
+    return Servers(rounds=rounds, first_s=first, tokens_per_s=one, clients_tokens_per_s=many)
 
 
 @dataclass(frozen=True, kw_only=True)
