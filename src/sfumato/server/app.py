@@ -27,8 +27,7 @@ from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, System
 from sfumato.server.documents import answered
 from sfumato.server.echo import echo_answer
 from sfumato.server.edits import (
-    ApplyCompletionRequest,
-    EditCompletionRequest,
+    FileRequest,
     apply_answer,
     apply_stream,
     edit_answer,
@@ -248,13 +247,13 @@ def create_app(
         return JSONResponse(completions.text_answer(host.outlines[named(body)], body, [results]))
 
     @app.post("/v1/edit/completions", tags=["completions"], **answered(documents.ChatCompletion))
-    async def edit_completions(body: EditCompletionRequest, request: Request, bill: Billed) -> _Json:
+    async def edit_completions(body: FileRequest, request: Request, bill: Billed) -> _Json:
         """Predict the next edit of a file (Mercury)."""
         with await host.use(named(body)) as hosted:
             return await run_while_connected(request, edit_answer(hosted, body, bill))
 
     @app.post("/v1/apply/completions", tags=["completions"], **answered(documents.ChatCompletion, streamed=True))
-    async def apply_completions(body: ApplyCompletionRequest, request: Request, bill: Billed) -> Response:
+    async def apply_completions(body: FileRequest, request: Request, bill: Billed) -> Response:
         """Merge a snippet into a file (Mercury)."""
         with await host.use(named(body)) as hosted:
             answer = await run_while_connected(request, apply_answer(hosted, body, bill))

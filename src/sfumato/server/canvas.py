@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
+from sfumato.client.drafts import CanvasText
 from sfumato.engine.request import CanvasChanged, Committed, Event, Reopened
 from sfumato.server.failures import ApiError
 from sfumato.server.streaming import sse
@@ -284,13 +285,14 @@ async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> Asyn
     """
     run = {"threadId": canvas_id, "runId": f"{canvas_id}-run"}
     about = {"messageId": canvas_id, "activityType": "SFUMATO_CANVAS"}
-    text, shown = "", False
+    text, shown = CanvasText(), False
     yield sse({"type": "RUN_STARTED"} | run | {"protocolVersion": "1.0"})
     try:
         async for part in parts:
-            event: _Json = json.loads(part.partition("data: ")[2])
-            text = _text_after(text, event)
-            content = {"text": text, "rev": event["rev"], "kind": event["type"].removeprefix("canvas.")}
+            data = part.partition("data: ")[2]
+            event: _Json = json.loads(data)
+            text.take(data)
+            content = {"text": text.draft.text, "rev": event["rev"], "kind": event["type"].removeprefix("canvas.")}
             if not shown or event["type"] == "canvas.snapshot":
                 yield sse({"type": "ACTIVITY_SNAPSHOT"} | about | {"content": content, "replace": True})
                 shown = True
@@ -300,18 +302,6 @@ async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> Asyn
             if event["type"] == "canvas.error":
                 yield sse({"type": "RUN_ERROR", "message": event["error"]["message"], "code": event["error"]["code"]})
                 return
-        yield sse({"type": "RUN_FINISHED"} | run | {"result": {"text": text}})
+        yield sse({"type": "RUN_FINISHED"} | run | {"result": {"text": text.draft.text}})
     finally:
         await parts.aclose()
-
-
-def _text_after(text: str, event: _Json) -> str:
-    """A canvas's text after an event."""
-    if event["type"] == "canvas.commit":
-        start, end = event["chars"]
-        return text[:start] + str(event["text"]) + text[end:]
-    # Changes are ordered from the end, so that earlier offsets stay valid.
-    for change in event.get("changes", ()):
-        start, end = change["chars"]
-        text = text[:start] + change["text"] + text[end:]
-    return str(event.get("text", text))

@@ -23,19 +23,14 @@ _FENCE = "```"
 _SEEN = 3  # Lines shown after the candidate locations of a block when one is chosen.
 
 
-class EditCompletionRequest(Sampled):
-    """`POST /v1/edit/completions`: one message, with a file and the region that may change."""
+class FileRequest(Sampled):
+    """`POST /v1/edit/completions` and `/v1/apply/completions`: one message, with a file and the region that may change,
+    or the snippet to merge into it."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
 
 
-class ApplyCompletionRequest(Sampled):
-    """`POST /v1/apply/completions`: one message, with a file and a snippet to merge into it."""
-
-    messages: list[Message] = Field(min_length=1, max_length=1)
-
-
-async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bill) -> dict[str, Any]:
+async def edit_answer(hosted: HostedModel, body: FileRequest, bill: Bill) -> dict[str, Any]:
     """The region as the model would rewrite it, in a code fence; "None" without a change.
 
     Args:
@@ -60,7 +55,7 @@ async def edit_answer(hosted: HostedModel, body: EditCompletionRequest, bill: Bi
     return _completion("edit.completion", body, text) | {"usage": usage_of([result])}
 
 
-async def apply_answer(hosted: HostedModel, body: ApplyCompletionRequest, bill: Bill) -> dict[str, Any]:
+async def apply_answer(hosted: HostedModel, body: FileRequest, bill: Bill) -> dict[str, Any]:
     """Merge a snippet into a file, using only lines of both. Blocks are located by lines that both have; if several
     locations fit, the model chooses among the resulting files. Arguments are those of `edit_answer`.
 

@@ -16,7 +16,7 @@ import random
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from xml.sax.saxutils import escape
 
 from pydantic import Field
@@ -53,21 +53,6 @@ class ImageRequest(Body):
     response_format: Literal["b64_json", "url"] = "b64_json"
     """The bytes, or a URL; locally generated pictures are embedded (`data:`)."""
     user: str | None = None
-
-
-class Images(Protocol):
-    """A source of pictures."""
-
-    name: str
-    """Its model name in requests."""
-
-    async def generate(self, body: ImageRequest) -> _Json:
-        """A response in OpenAI's format.
-
-        Raises:
-            SfumatoError: if the picture cannot be made.
-        """
-        ...
 
 
 class PatternImages:
@@ -125,6 +110,9 @@ class DiffusersImages:
             # For example, a size that is not a multiple of the latent's.
             raise RequestError(f"size is {body.size!r}, which {self.name} cannot draw: {str(error)[:200]}") from None
         return [_png(image) for image in drawn]
+
+
+Images = PatternImages | UpstreamImages | DiffusersImages
 
 
 def read_images(given: str, relay: Relay) -> Images:

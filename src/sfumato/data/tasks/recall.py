@@ -20,30 +20,7 @@ for i in range(1, 101):
         print(i)"""
 
 
-def pi_digits(num_digits: int) -> str:
-    """The first digits of pi, with the point after the 3.
-
-    Args:
-        num_digits: how many, 2 or more, including the 3; truncated, not rounded.
-
-    Returns:
-        For example "3.14" for 3.
-
-    Source: Machin 1706, pi = 16 arctan(1/5) - 4 arctan(1/239).
-    """
-    # Ten guard digits absorb the truncation of each term.
-    unit = 10 ** (num_digits + 9)
-
-    def arctan_inverse(n: int) -> int:
-        power, total, k = unit // n, 0, 0
-        while power:
-            total += (-power if k % 2 else power) // (2 * k + 1)
-            power //= n * n
-            k += 1
-        return total
-
-    digits = str((16 * arctan_inverse(5) - 4 * arctan_inverse(239)) // 10**10)
-    return f"{digits[0]}.{digits[1:]}"
+_PI = "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825342117067"
 
 
 class Recall(Task):
@@ -72,5 +49,5 @@ class Recall(Task):
         return response.strip() == item.response.strip()
 
 
-PI = Recall("pi", "first 100 digits of pi", pi_digits(100))
+PI = Recall("pi", "first 100 digits of pi", _PI)
 FIZZBUZZ = Recall("fizzbuzz", "fizzbuzz in python", _FIZZBUZZ)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import resources
 from random import Random
-from typing import ClassVar, Literal, TypeVar, get_args
+from typing import Literal, TypeVar, get_args
 
 from sfumato.data.apps.commands import (
     Command,
@@ -51,12 +51,10 @@ class _Interface(Task):
     """A task variant whose items hold something unseen."""
 
     kind: PromptKind
-    suffix: ClassVar[str] = ""
-    """End of the name, where items come from another generator."""
 
-    def __init__(self, unseen: Unseen = "") -> None:
+    def __init__(self, unseen: Unseen = "", *, suffix: str = "") -> None:
         self.unseen = unseen
-        self.name = "_".join(filter(None, (self.kind.name, self.suffix, unseen)))
+        self.name = "_".join(filter(None, (self.kind.name, suffix, unseen)))
 
     def _draw(self, draw: Callable[..., Drawn], random: Random, **more: bool) -> Drawn:
         """Draw until a held-out combination is present, or absent, as required."""
@@ -106,7 +104,11 @@ class Screen(_Interface):
 
 
 class Edit(_Interface):
-    """Write the program for a command about a screen."""
+    """Write the program for a command about a screen.
+
+    Args:
+        draw: draws the commands of a variant for training.
+    """
 
     kind = PromptKind(
         name="ui_edit",
@@ -115,17 +117,23 @@ class Edit(_Interface):
         pattern=r"a page.*\n> [^\n]+",
     )
 
+    def __init__(
+        self, unseen: Unseen = "", *, suffix: str = "", draw: Callable[[Random], Command] | None = None
+    ) -> None:
+        super().__init__(unseen, suffix=suffix)
+        self._draw_other = draw
+
     def generate(self, seed: int) -> Item:
         """A screen with a command about it."""
         random = Random(seed)
-        command = self._command(random)
+        command = self._draw_other(random) if self._draw_other else self._draw_command(random)
         return Item(
             prompt=to_text(command.page) + MARK + distort(command.sentence, random),
             response=command.program,
             meta={"intent": command.intent},
         )
 
-    def _command(self, random: Random) -> Command:
+    def _draw_command(self, random: Random) -> Command:
         return self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
 
     def check(self, item: Item, response: str) -> bool:
@@ -140,37 +148,8 @@ class Edit(_Interface):
         return to_text(result, ids=False) == to_text(execute(page, item.response), ids=False)
 
 
-class SeveralEdits(Edit):
-    """Write the program for a sentence with several commands."""
-
-    suffix = "several"
-
-    def _command(self, random: Random) -> Command:
-        return draw_commands(random)
-
-
-class FilteredEdits(Edit):
-    """Write the program for a command about a screen that shows a part of its components."""
-
-    suffix = "filtered"
-
-    def _command(self, random: Random) -> Command:
-        return draw_filtered_command(random)
-
-
-class MissingEdits(Edit):
-    """Refuse a command about something that the screen lacks."""
-
-    suffix = "missing"
-
-    def _command(self, random: Random) -> Command:
-        return draw_missing_command(random)
-
-
 class ScreenExamples(Screen):
     """Screens that were written one by one, varied; for training."""
-
-    suffix = "examples"
 
     def generate(self, seed: int) -> Item:
         """A variation of an example."""
@@ -183,8 +162,6 @@ class ScreenExamples(Screen):
 
 class EditExamples(Edit):
     """Commands that were written one by one, varied; for training."""
-
-    suffix = "examples"
 
     def generate(self, seed: int) -> Item:
         """A variation of an example."""
@@ -247,11 +224,11 @@ class Written(Task):
 
 def ui_tasks() -> Iterator[Task]:
     """All tasks, with the held-out variants of screens and edits."""
-    yield SeveralEdits()
-    yield FilteredEdits()
-    yield MissingEdits()
-    yield ScreenExamples()
-    yield EditExamples()
+    yield Edit(suffix="several", draw=draw_commands)
+    yield Edit(suffix="filtered", draw=draw_filtered_command)
+    yield Edit(suffix="missing", draw=draw_missing_command)
+    yield ScreenExamples(suffix="examples")
+    yield EditExamples(suffix="examples")
     yield Find()
     for unseen in get_args(Unseen):
         yield Screen(unseen)
