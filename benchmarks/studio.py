@@ -27,6 +27,7 @@ from sfumato.data.apps.speech import plain
 from sfumato.data.tasks.base import Item
 from sfumato.data.tasks.ui import Screen
 from sfumato.errors import ConfigError, RequestError
+from sfumato.server.speech import find_speech
 from sfumato.ui import Component, execute, is_refusal, parse, to_text
 from sfumato.ui.tree import line_of
 
@@ -415,6 +416,8 @@ def studio(
 ) -> None:
     """The studio in a browser: commands in held-out wording, and random clicks. Prints one line of JSON."""
     [chosen] = ways("measure", measure, ("todo", "desktop", "voice"))
+    if chosen == "voice" and find_speech(None) is None:
+        raise ConfigError("speech recognition is not installed: pip install 'sfumato[speech]'")
     found: Todo | Monkey | Voice
     with open_studio(model, speech=chosen == "voice") as (launch, url):
         if chosen == "voice":

@@ -26,12 +26,14 @@ def test_json(sfumato):
 
 def test_text_lists_missing_packages(sfumato, monkeypatch, tmp_path):
     monkeypatch.setattr("sfumato.checkpoints.registry.ASSETS", tmp_path)
-    monkeypatch.setattr("sfumato.cli.doctor.EXTRAS", ("no_such_extra",))
+    monkeypatch.setattr("sfumato.cli.doctor.requires", lambda name: ["typer>=0", "no-such-thing>=1; extra == 'lsp'"])
     done = sfumato("doctor")
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     values = dict(re.split(" {2,}", line) for line in lines)
-    assert values["no_such_extra"] == "not installed (optional)"
+    assert values["extra lsp"] == "not installed: pip install 'sfumato[lsp]'"
+    assert values["extra server"] == "installed"
+    assert "extra dev" not in values
     assert values["model tiny"] == "missing: make train-tiny"
     # All values begin in one column.
     assert len({len(line) - len(value) for line, value in zip(lines, values.values(), strict=True)}) == 1

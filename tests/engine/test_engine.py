@@ -565,3 +565,8 @@ def test_chat_reuses_the_cached_prefix_of_earlier_turns(make_model: Make):
 def test_sizes_must_be_positive_whole_numbers(field: str, value: Any):
     with pytest.raises(ConfigError, match=field):
         EngineConfig(**{field: value})
+
+
+def test_an_engine_needs_a_model():
+    with pytest.raises(ConfigError, match=r"model is 'tiny'; allowed: what sfumato\.load returns"):
+        Engine("tiny")  # type: ignore[arg-type]

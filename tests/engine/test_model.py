@@ -60,6 +60,10 @@ MASK = GenerationSpec(noise="mask", mask_id=4, canvas_length=8)
         ({"sampler": "threshold", "threshold": "high"}, "threshold is 'high'; allowed: 0 to 1"),
         ({"temperature": -1.0}, "temperature is -1.0; allowed: 0 to 1000"),
         ({"temperature": float("nan")}, "temperature is nan; allowed: 0 to 1000"),
+        (
+            {"temperature": 1.0, "temperature_end": 0.5},
+            "temperature_end is 0.5 with a temperature of 1.0; allowed: one",
+        ),
         ({"logit_bias": {"5": 1.0}}, "logit_bias holds token '5'; allowed: 0 to"),
         ({"logit_bias": [5]}, r"logit_bias is \[5\]; allowed: values by token id"),
         ({"name": "entropy"}, "unknown option 'name'"),

@@ -181,7 +181,7 @@ def test_revisit_is_refused_by_models_that_cannot_reopen(
     [
         ({"revisit": -1}, "revisit is -1; allowed: a whole number, 0 or more"),
         ({"revisit": 1.5}, "revisit is 1.5; allowed: a whole number"),
-        ({"revisit": 1, "strength": 0.0}, "revisit_level is 0.0; allowed: more than 0, at most 1"),
+        ({"revisit": 1, "strength": 0.0}, "strength is 0.0; allowed: more than 0, at most 1"),
     ],
 )
 def test_invalid_revisit_options_are_refused(

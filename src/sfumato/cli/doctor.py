@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+import re
+from importlib.metadata import PackageNotFoundError, metadata, requires, version
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 CANVAS, PREFIX = 64, 128
 """Canvas length of the step whose time is predicted."""
 PACKAGES = ("torch", "tokenizers", "safetensors", "numpy", "numba", "jinja2", "typer", "rich")
-EXTRAS = ("tensorboard", "reasoning_gym", "gguf", "jsonschema")
+# Extras of those who work on the project.
+_INTERNAL = ("dev", "docs", "bench")
 
 
 def doctor(
@@ -145,11 +146,23 @@ def _report() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in PACKAGES},
-        "extras": {name: find_spec(name) is not None for name in EXTRAS},
+        "extras": _extras(),
         "cpu": {"cores": usable_cores(), "threads": torch.get_num_threads(), "capability": capability},
         "devices": _devices(),
         "models": [model.to_dict() for model in list_models()],
     }
+
+
+def _extras() -> dict[str, bool]:
+    """Whether all packages of each extra are installed; none if only the source is there."""
+    if _version("sfumato") is None:
+        return {}
+    found = dict.fromkeys(metadata("sfumato").get_all("Provides-Extra", []), True)
+    for needed in requires("sfumato") or ():
+        package, extra = re.match(r"[\w.-]+", needed), re.search(r"extra == ['\"](.+)['\"]", needed)
+        if package and extra and _version(package[0]) is None:
+            found[extra[1]] = False
+    return {extra: is_installed for extra, is_installed in found.items() if extra not in _INTERNAL}
 
 
 def _version(package: str) -> str | None:
@@ -180,7 +193,8 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         memory = f", {device['memory_bytes'] / 2**30:.0f} GiB" if "memory_bytes" in device else ""
         rows.append(("device", f"{device['device']}: {device.get('name', '')}{memory}"))
     rows += [
-        (name, "installed" if installed else "not installed (optional)") for name, installed in report["extras"].items()
+        (f"extra {name}", "installed" if installed else f"not installed: pip install 'sfumato[{name}]'")
+        for name, installed in report["extras"].items()
     ]
     rows += [
         (f"model {model['name']}", model["problem"] or f"ready, {format_size(model['size_bytes'])}")

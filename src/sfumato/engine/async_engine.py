@@ -8,8 +8,8 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 
-from sfumato.engine.bundle import ModelBundle
-from sfumato.engine.engine import Engine, HasBundle
+from sfumato.engine.bundle import HasBundle, ModelBundle
+from sfumato.engine.engine import Engine
 from sfumato.engine.request import Event, Finished, Request, Result, results_of
 from sfumato.errors import RequestError
 

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
+from typing import Protocol
 
 import torch
 
 from sfumato.constraints.automaton import Truths
 from sfumato.diffusion.process import Process
 from sfumato.engine.request import Request, Start
-from sfumato.errors import CapacityError, RequestError
+from sfumato.errors import CapacityError, ConfigError, RequestError
 from sfumato.layout import PrefixLayout
 from sfumato.models.model import AttentionSpec, Model
 from sfumato.sampling import Automaton, StopHead
@@ -143,6 +144,25 @@ class ModelBundle:
                 f"no answer of {start.num_bound} tokens fits both the constraint and the frozen "
                 "tokens; free more of them, or change the length"
             )
+
+
+class HasBundle(Protocol):
+    """The result of `sfumato.load`."""
+
+    @property
+    def bundle(self) -> ModelBundle: ...
+
+
+def bundle_of(model: HasBundle | ModelBundle) -> ModelBundle:
+    """The bundle of a model.
+
+    Raises:
+        ConfigError: if it is something else, such as a name.
+    """
+    found = model if isinstance(model, ModelBundle) else getattr(model, "bundle", None)
+    if not isinstance(found, ModelBundle):
+        raise ConfigError(f"model is {model!r:.80}; allowed: what sfumato.load returns")
+    return found
 
 
 def possible_states(automaton: Automaton, start: Start) -> Truths:

@@ -12,12 +12,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 
 from sfumato.config import check_number
-from sfumato.engine.bundle import ModelBundle
+from sfumato.engine.bundle import HasBundle, ModelBundle, bundle_of
 from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, max_positions, schedule
@@ -31,13 +30,6 @@ _PAGE = 16
 # Admission looks at this many waiting sequences for one that fits; after this many steps nothing overtakes the first.
 _LOOK_AHEAD = 16
 _PATIENCE = 100
-
-
-class HasBundle(Protocol):
-    """The result of `sfumato.load`."""
-
-    @property
-    def bundle(self) -> ModelBundle: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +73,7 @@ class Engine:
     """
 
     def __init__(self, model: HasBundle | ModelBundle, config: EngineConfig | None = None) -> None:
-        self.bundle = model if isinstance(model, ModelBundle) else model.bundle
+        self.bundle = bundle_of(model)
         self.config = config or EngineConfig()
         layout, weights = self.bundle.layout, self.bundle.model
         page_size = layout.num_reserved(_PAGE)

@@ -371,6 +371,11 @@ class TextModel:
             config = dataclasses.replace(config, steps=steps)
         if temperature is not None:
             check_number("temperature", temperature, 0, MAX_TEMPERATURE)
+            for name in ("temperature_start", "temperature_end"):
+                if settings.get(name) is not None:
+                    raise RequestError(
+                        f"{name} is {settings[name]} with a temperature of {temperature}; allowed: one of them"
+                    )
             config = dataclasses.replace(config, temperature_start=temperature, temperature_end=temperature)
         return config
 

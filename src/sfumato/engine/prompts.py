@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from sfumato.config import check_number
 from sfumato.engine import editing
 from sfumato.engine.request import Start
 from sfumato.errors import CapacityError, RequestError
@@ -78,6 +79,8 @@ def start_from(
     Raises:
         RequestError: if the draft is empty, or an option needs a draft that is not given.
     """
+    if strength is not None:
+        check_number("strength", strength, 0, 1, above=True)
     if seed_text is None:
         if pin:
             raise RequestError("pin needs a seed_text, which is not given")
