@@ -8,25 +8,33 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
+from sfumato.diffusion.process import Flow, HybridProcess, MaskProcess, Process, UniformProcess
 
 
-class Cosine:
-    """A schedule with a varying slope, so that no code can rely on alpha' = -1."""
+class Cosine(Process):
+    """Keeps a share with a varying slope, so that no code can rely on alpha' = -1."""
 
     def alpha(self, t: Tensor) -> Tensor:
         return torch.cos(0.5 * math.pi * t).clamp_min(0.0)
 
-    def alpha_prime(self, t: Tensor) -> Tensor:
-        return -0.5 * math.pi * torch.sin(0.5 * math.pi * t)
+    def flow(self, t: Tensor) -> Flow:
+        return Flow(*(0.5 * math.pi * torch.sin(0.5 * math.pi * t) * part for part in super().flow(t)))
+
+
+class CosineMask(Cosine, MaskProcess):
+    pass
+
+
+class CosineUniform(Cosine, UniformProcess):
+    pass
 
 
 # Three ordinary tokens each; the mask sits between them, so that an index that assumes it last goes wrong.
 PROCESSES = {
     "mask": MaskProcess(4, 2),
-    "mask-cosine": MaskProcess(4, 2, Cosine()),
+    "mask-cosine": CosineMask(4, 2),
     "uniform": UniformProcess(3),
-    "uniform-cosine": UniformProcess(3, Cosine()),
+    "uniform-cosine": CosineUniform(3),
     "hybrid": HybridProcess(4, 2, p_uniform=0.3),
     "hybrid-more": HybridProcess(4, 2, p_uniform=0.5),
 }

@@ -246,7 +246,7 @@ def test_make_process_builds_each_noise() -> None:
     assert isinstance(make_process("uniform", 4), UniformProcess)
     hybrid = make_process("hybrid", 4, 3)
     assert isinstance(hybrid, HybridProcess)
-    assert hybrid.schedule.p_uniform == 0.2
+    assert hybrid.p_uniform == 0.2
 
 
 @pytest.mark.parametrize(

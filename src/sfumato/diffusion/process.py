@@ -13,8 +13,8 @@ vector over the vocabulary is built. The instances are
     uniform  keep = alpha, uniform = 1 - alpha, no mask id   UDLM, arXiv 2412.10193; Duo, arXiv 2506.10892
     hybrid   keep = (1-t)/C, mask = t/C, uniform = c/C       GIDD, section 4
 
-A schedule says how much is lost as t runs from 0 (clean) to 1 (pure noise), never what replaces it. Losses live in
-loss.py. How many tokens a sampler accepts or puts back to noise is not decided here.
+t runs from 0 (clean) to 1 (pure noise). Losses live in loss.py. How many tokens a sampler accepts or puts back to noise
+is not decided here.
 """
 
 # R rows, L canvas, K vocabulary. Tokens have shape RL, probabilities RLK; other leading shapes work as well.
@@ -23,73 +23,12 @@ loss.py. How many tokens a sampler accepts or puts back to noise is not decided 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from sfumato.errors import ConfigError, unknown
-
-
-class Schedule(Protocol):
-    """The share of tokens kept as a function of t, falling from alpha(0) = 1 to alpha(1) = 0."""
-
-    def alpha(self, t: Tensor) -> Tensor:
-        """Share of tokens kept at t, in [0, 1]; the shape of t."""
-        ...
-
-    def alpha_prime(self, t: Tensor) -> Tensor:
-        """Derivative of alpha at t, <= 0; the shape of t."""
-        ...
-
-
-@dataclass(frozen=True)
-class LogLinear:
-    """alpha(t) = 1 - t, so that the total noise -log(alpha) is log-linear.
-
-    Source: MDLM, Sahoo et al. 2024, arXiv 2406.07524, appendix on noise schedules.
-    """
-
-    def alpha(self, t: Tensor) -> Tensor:
-        """1 - t."""
-        return 1.0 - t
-
-    def alpha_prime(self, t: Tensor) -> Tensor:
-        """-1 everywhere."""
-        return -torch.ones_like(t)
-
-
-@dataclass(frozen=True)
-class HybridSchedule:
-    """alpha(t) = (1 - t) / C_t: log-linear, less the room that uniform noise takes in the middle of the way.
-
-    With c_t = B sqrt(t (1 - t)) and C_t = 1 + c_t, a share c_t / C_t of all tokens is uniform noise. It peaks at
-    t = 1/2, where B = 2 p_uniform / (1 - p_uniform) makes it p_uniform.
-
-    Source: GIDD, von Rütte et al. 2025, arXiv 2503.04482, section 4, with gamma = 1.
-    """
-
-    p_uniform: float
-    """Share of all tokens that are uniform noise at t = 1/2, in [0, 1)."""
-
-    def __post_init__(self) -> None:
-        if not 0.0 <= self.p_uniform < 1.0:
-            raise ConfigError(f"p_uniform is {self.p_uniform}; allowed: 0 <= p_uniform < 1")
-
-    def uniform_ratio(self, t: Tensor) -> Tensor:
-        """c_t: uniform noise against everything else, >= 0; the shape of t."""
-        return 2.0 * self.p_uniform / (1.0 - self.p_uniform) * (t * (1.0 - t)).sqrt()
-
-    def alpha(self, t: Tensor) -> Tensor:
-        """(1 - t) / (1 + c_t)."""
-        return (1.0 - t) / (1.0 + self.uniform_ratio(t))
-
-    def alpha_prime(self, t: Tensor) -> Tensor:
-        """Derivative of alpha; it diverges at t = 0, so t must be positive."""
-        c = self.uniform_ratio(t)
-        # (1-t) c'_t = c_t (1-2t) / 2t
-        return -(1.0 + c * (1.0 - 2.0 * t) / (2.0 * t * (1.0 + c))) / (1.0 + c)
 
 
 def sample_t(n: int, generator: torch.Generator | None = None, t_min: float = 1e-3, t_max: float = 1.0) -> Tensor:
@@ -150,12 +89,10 @@ class Process(ABC):
     """K, the mask included where there is one."""
     mask_id: int | None
     """Token id of the mask; None where every token of the vocabulary is an ordinary one."""
-    schedule: Schedule
-    """alpha(t), the share kept."""
     has_uniform: bool
     """False if no token ever turns into another ordinary token, so that visible tokens are certain."""
 
-    def __init__(self, vocab_size: int, mask_id: int | None, schedule: Schedule, has_uniform: bool) -> None:
+    def __init__(self, vocab_size: int, mask_id: int | None, *, has_uniform: bool) -> None:
         smallest = 1 if mask_id is None else 2
         if vocab_size < smallest:
             raise ConfigError(f"vocab_size is {vocab_size}; allowed: {smallest} or more")
@@ -163,7 +100,6 @@ class Process(ABC):
             raise ConfigError(f"mask_id is {mask_id}; allowed: 0 to {vocab_size - 1} (vocab_size is {vocab_size})")
         self.vocab_size = vocab_size
         self.mask_id = mask_id
-        self.schedule = schedule
         self.has_uniform = has_uniform
 
     @property
@@ -198,8 +134,12 @@ class Process(ABC):
         """
 
     def alpha(self, t: Tensor) -> Tensor:
-        """Share of tokens kept at t, in [0, 1]; the shape of t."""
-        return self.schedule.alpha(t)
+        """Share of tokens kept at t, in [0, 1], falling to 0 at t = 1; the shape of t. 1 - t makes the total noise
+        -log(alpha) log-linear.
+
+        Source: MDLM, Sahoo et al. 2024, arXiv 2406.07524, appendix on noise schedules.
+        """
+        return 1.0 - t
 
     def corrupt(self, x0: Tensor, t: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Draw x_t from q(x_t | x_0), each position on its own.
@@ -252,16 +192,15 @@ class MaskProcess(Process):
 
     mask_id: int
 
-    def __init__(self, vocab_size: int, mask_id: int, schedule: Schedule | None = None) -> None:
-        super().__init__(vocab_size, mask_id, schedule or LogLinear(), has_uniform=False)
+    def __init__(self, vocab_size: int, mask_id: int) -> None:
+        super().__init__(vocab_size, mask_id, has_uniform=False)
 
     def mixture(self, t: Tensor) -> Mixture:
         alpha = self.alpha(t)
         return Mixture(alpha, 1.0 - alpha, torch.zeros_like(alpha))
 
     def flow(self, t: Tensor) -> Flow:
-        flow = -self.schedule.alpha_prime(t)
-        return Flow(flow, torch.zeros_like(flow))
+        return Flow(torch.ones_like(t), torch.zeros_like(t))
 
     def noise(self, u: Tensor, t: Tensor) -> Tensor:
         return torch.full_like(u, self.mask_id, dtype=torch.int64)
@@ -273,16 +212,15 @@ class UniformProcess(Process):
     Source: UDLM, arXiv 2412.10193; Duo, arXiv 2506.10892; D3PM uniform, arXiv 2107.03006.
     """
 
-    def __init__(self, vocab_size: int, schedule: Schedule | None = None) -> None:
-        super().__init__(vocab_size, None, schedule or LogLinear(), has_uniform=True)
+    def __init__(self, vocab_size: int) -> None:
+        super().__init__(vocab_size, None, has_uniform=True)
 
     def mixture(self, t: Tensor) -> Mixture:
         alpha = self.alpha(t)
         return Mixture(alpha, torch.zeros_like(alpha), 1.0 - alpha)
 
     def flow(self, t: Tensor) -> Flow:
-        flow = -self.schedule.alpha_prime(t)
-        return Flow(torch.zeros_like(flow), flow)
+        return Flow(torch.zeros_like(t), torch.ones_like(t))
 
     def noise(self, u: Tensor, t: Tensor) -> Tensor:
         # Clamped for a u that was rounded up to 1 on its way here.
@@ -292,30 +230,41 @@ class UniformProcess(Process):
 class HybridProcess(Process):
     """Mostly mask noise, with uniform noise on the way: peaking at t = 1/2, none at either end.
 
-    u is uniform over the vocabulary without the mask, as in GIDD; at t = 1 the canvas is all mask.
+    With c_t = B sqrt(t (1 - t)), a share c_t / (1 + c_t) of all tokens is uniform noise; B = 2 p_uniform / (1 -
+    p_uniform) makes it p_uniform at t = 1/2. u is uniform over the vocabulary without the mask, as in GIDD; at t = 1
+    the canvas is all mask.
 
     Args:
         vocab_size: K, the mask included.
         mask_id: token id of the mask.
         p_uniform: share of all tokens that are uniform noise at t = 1/2, in [0, 1); 0 is mask noise.
 
-    Source: GIDD, arXiv 2503.04482, section 4.
+    Source: GIDD, von Rütte et al. 2025, arXiv 2503.04482, section 4, with gamma = 1.
     """
 
     mask_id: int
-    schedule: HybridSchedule
 
     def __init__(self, vocab_size: int, mask_id: int, p_uniform: float) -> None:
-        super().__init__(vocab_size, mask_id, HybridSchedule(p_uniform), has_uniform=p_uniform > 0.0)
+        if not 0.0 <= p_uniform < 1.0:
+            raise ConfigError(f"p_uniform is {p_uniform}; allowed: 0 <= p_uniform < 1")
+        super().__init__(vocab_size, mask_id, has_uniform=p_uniform > 0.0)
+        self.p_uniform = p_uniform
+
+    def uniform_ratio(self, t: Tensor) -> Tensor:
+        """c_t: uniform noise against everything else, >= 0; the shape of t."""
+        return 2.0 * self.p_uniform / (1.0 - self.p_uniform) * (t * (1.0 - t)).sqrt()
+
+    def alpha(self, t: Tensor) -> Tensor:
+        return (1.0 - t) / (1.0 + self.uniform_ratio(t))
 
     def mixture(self, t: Tensor) -> Mixture:
-        c = self.schedule.uniform_ratio(t)
+        c = self.uniform_ratio(t)
         total = 1.0 + c
         return Mixture((1.0 - t) / total, t / total, c / total)
 
     def flow(self, t: Tensor) -> Flow:
         # noise / alpha is t/(1-t) for the mask and c/(1-t) for uniform noise.
-        c = self.schedule.uniform_ratio(t)
+        c = self.uniform_ratio(t)
         total_squared = (1.0 + c).square()
         return Flow(1.0 / total_squared, c * (1.0 / (2.0 * t)) / total_squared)
 

@@ -144,7 +144,7 @@ class CanvasBatch:
         zero_R = torch.zeros_like(length_R)
         u_keep_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_KEEP)
         u_noise_RL = uniform(seed_R, canvas_R, zero_R, position_L, Stream.START_NOISE)
-        noised_RL = free_RL & (u_keep_RL >= process.schedule.alpha(t_start_R).unsqueeze(-1))
+        noised_RL = free_RL & (u_keep_RL >= process.alpha(t_start_R).unsqueeze(-1))
         noise_RL = process.noise(u_noise_RL, t_start_R)
         tokens_RL = torch.where(noised_RL, noise_RL, given_RL)
         if constraints is not None and not process.has_uniform:

@@ -57,7 +57,7 @@ def draw_unroll(
     sizes = (noisy_BT.shape[0], int(canvases_BT.max()) + 1)
     chosen_BT = (torch.rand(sizes, generator=generator) < unroll_share).gather(1, canvases_BT) & (t_BT > 0)
     s_BT = t_BT * torch.rand(sizes, generator=generator).gather(1, canvases_BT)
-    kept_BT = torch.rand(s_BT.shape, generator=generator) < process.schedule.alpha(s_BT)
+    kept_BT = torch.rand(s_BT.shape, generator=generator) < process.alpha(s_BT)
     noise_BT = process.noise(torch.rand(s_BT.shape, generator=generator), s_BT)
     return Unroll(
         canvas_BT=torch.where(chosen_BT, noise_BT, noisy_BT).to(device),

@@ -87,9 +87,9 @@ class ReMDM(Ancestral):
         """A mask becomes x_0 with probability (alpha_s - (1 - sigma) alpha_t) / (1 - alpha_t), which leaves the
         marginals q(x_s | x_0) as they are for every sigma up to m. At s = 0 that limit is 0 and the canvas comes out
         free of masks."""
-        mask_id, schedule = turn.process.mask_id, turn.process.schedule
+        mask_id = turn.process.mask_id
         assert mask_id is not None, "check refuses remdm without a mask"
-        alpha_s_R, alpha_t_R = schedule.alpha(turn.s_R), schedule.alpha(turn.t_R)
+        alpha_s_R, alpha_t_R = turn.process.alpha(turn.s_R), turn.process.alpha(turn.t_R)
         limit_R = ((1.0 - alpha_s_R) / alpha_t_R.clamp_min(torch.finfo(alpha_t_R.dtype).tiny)).clamp_max(1.0)
         sigma_R = self.remask * limit_R if self.remask_schedule == "rescale" else limit_R.clamp_max(self.remask)
         unmask_R = (alpha_s_R - (1.0 - sigma_R) * alpha_t_R) / (1.0 - alpha_t_R)
@@ -133,9 +133,9 @@ class PredictorCorrector(Ancestral):
 
     def transition(self, turn: Turn) -> Tensor:
         moved_RL = super().transition(turn)
-        logits, schedule = turn.logits, turn.process.schedule
+        logits = turn.logits
         row_N = logits.index_N // logits.tokens_RL.shape[1]
-        alpha_R = schedule.alpha(turn.t_R)
+        alpha_R = turn.process.alpha(turn.t_R)
         alpha_N = turn.spread(alpha_R, torch.ones_like(logits.tokens_RL[:, 0], dtype=alpha_R.dtype))[row_N]
         loo_NV = loo_from_denoiser(logits.logits_NV, logits.tokens_RL.flatten()[logits.index_N], alpha_N)
         whole_RL = turn.spread(moved_RL, logits.tokens_RL)
@@ -146,7 +146,7 @@ class PredictorCorrector(Ancestral):
         chosen_RL = pick_highest(-margin_RL, turn.free_RL, count_R)
         sampled_RL = turn.select(logits.draw(loo_NV, Stream.CORRECT_SAMPLE))
         noise_RL = turn.process.noise(turn.draw(Stream.CORRECT_NOISE), turn.s_R)
-        kept_RL = turn.draw(Stream.CORRECT_KEEP) < schedule.alpha(turn.s_R).unsqueeze(-1)
+        kept_RL = turn.draw(Stream.CORRECT_KEEP) < turn.process.alpha(turn.s_R).unsqueeze(-1)
         return torch.where(chosen_RL, torch.where(kept_RL, sampled_RL, noise_RL), moved_RL)
 
 
