@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, KVPool, LogitRows, TokenStats
+from sfumato.kernels.base import TORCH, KVPool, LogitRows, Statistics
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.kernels.gpu.backend import TritonBackend
 from sfumato.layout import Segment
@@ -98,21 +98,25 @@ def test_token_statistics_equal_the_cpu_loops(size: int, banned: bool):
         asked["banned_RV"][1] = True
         asked["ban_N"] = torch.tensor([0, 0, 0, 0, 0, 0, 0, 1])
     rows = (torch.full((8,), 0.8), u_N, torch.arange(8) == 2)
-    expected, _ = CompiledBackend().read(LogitRows(logits_NV.cpu(), *rows, **asked), weigh=False)
+    expected, expected_sums, _ = CompiledBackend().read(LogitRows(logits_NV.cpu(), *rows, **asked), weigh=False)
     weights = ((logits_NV.cpu() - logits_NV.cpu().amax(-1, keepdim=True)) / 0.8).exp()
     asked = {name: value.to(DEVICE) if isinstance(value, Tensor) else value for name, value in asked.items()}
     on_device = (row.to(DEVICE) for row in rows)
-    found, found_weights = kernels.read(LogitRows(logits_NV, *on_device, **asked), weights_dtype=torch.float32)
-    found = TokenStats(*(x.cpu() for x in found))
+    found, found_sums, found_weights = kernels.read(
+        LogitRows(logits_NV, *on_device, **asked), weights_dtype=torch.float32
+    )
+    found = Statistics(*(x.cpu() for x in found))
     whole = 7 if banned else 8
-    for name, one, other in zip(TokenStats._fields, found, expected, strict=True):
+    for name, one, other in zip(
+        (*found._fields, "sums"), (*found, found_sums.cpu()), (*expected, expected_sums), strict=True
+    ):
         torch.testing.assert_close(one[:whole], other[:whole], rtol=2e-5, atol=2e-5, msg=name)
-    assert found.margin_N.isnan().tolist() == [False] * whole + [True] * (8 - whole)
+    assert found.margin_RL.isnan().tolist() == [False] * whole + [True] * (8 - whole)
     assert found_weights is not None
     if not banned:
         torch.testing.assert_close(found_weights.cpu(), weights)
-        assert int(found.best_N[3]) == 2
-        assert torch.equal(found.drawn_N[2], found.best_N[2])
+        assert int(found.argmax_RL[3]) == 2
+        assert torch.equal(found.sampled_RL[2], found.argmax_RL[2])
 
 
 @pytest.mark.parametrize("bad", [torch.nan, -torch.nan, torch.inf])
@@ -121,9 +125,9 @@ def test_non_finite_logits_give_a_nan_margin_only_in_their_row(bad: float, place
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3, device=DEVICE)
-    found, _ = kernels.read(LogitRows(logits, torch.ones_like(zeros), zeros, zeros.bool()))
-    assert found.margin_N.isnan().tolist() == [False, True, False]
-    assert all(bool(((tokens >= 0) & (tokens < 512)).all()) for tokens in (found.best_N, found.drawn_N))
+    found, _, _ = kernels.read(LogitRows(logits, torch.ones_like(zeros), zeros, zeros.bool()))
+    assert found.margin_RL.isnan().tolist() == [False, True, False]
+    assert all(bool(((tokens >= 0) & (tokens < 512)).all()) for tokens in (found.argmax_RL, found.sampled_RL))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -131,10 +135,10 @@ def test_draws_follow_the_tempered_distribution(dtype: torch.dtype):
     logits_V, count = torch.tensor([0.0, 1.0, -1.0, 2.0], dtype=dtype, device=DEVICE), 64
     u_N = (torch.arange(count, device=DEVICE) + 0.5) / count
     rows = (torch.full((count,), 2.0, device=DEVICE), u_N, torch.zeros(count, dtype=torch.bool, device=DEVICE))
-    stats, weights = kernels.read(LogitRows(logits_V.expand(count, 4), *rows), weights_dtype=dtype)
+    stats, _, weights = kernels.read(LogitRows(logits_V.expand(count, 4), *rows), weights_dtype=dtype)
     assert weights is not None
     assert weights.dtype == dtype
-    shares = torch.bincount(stats.drawn_N, minlength=4) / count
+    shares = torch.bincount(stats.sampled_RL, minlength=4) / count
     torch.testing.assert_close(shares, (logits_V.float() / 2).softmax(-1), rtol=0, atol=1 / count)
 
 

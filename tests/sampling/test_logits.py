@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import TORCH, Backend
+from sfumato.kernels.base import TORCH, Backend, Statistics
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.kernels.gpu.backend import TritonBackend
 from sfumato.sampling import logits
-from sfumato.sampling.logits import LogitsReader, Statistics
+from sfumato.sampling.logits import LogitsReader
 
 # R rows, L canvas, V vocab, D model
 

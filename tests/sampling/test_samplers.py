@@ -12,8 +12,8 @@ from torch import Tensor
 from enumeration import marginal, posterior
 from settings import sampler_config
 from sfumato.diffusion.process import MaskProcess, Process
+from sfumato.kernels.base import Statistics
 from sfumato.sampling.config import RowSettings
-from sfumato.sampling.logits import Statistics
 from sfumato.sampling.samplers.base import StepLogits, Turn, accept_by_entropy, even_share, pick_highest, uniform
 from sfumato.sampling.samplers.ranking import even_budget, truncated_budget
 from sfumato.sampling.samplers.reverse import ReMDM, draw_ancestral

@@ -230,21 +230,19 @@ class LogitRows(NamedTuple):
     """A token banned in every set."""
 
 
-class TokenStats(NamedTuple):
-    """Statistics of each row from one pass over its logits."""
+class Statistics(NamedTuple):
+    """What one pass over its logits knows of each position."""
 
-    best_N: Tensor
+    argmax_RL: Tensor
     """int64; the most probable token."""
-    drawn_N: Tensor
-    """int64; the drawn token."""
-    confidence_N: Tensor
-    """Its probability."""
-    entropy_N: Tensor
-    """Entropy in nats."""
-    margin_N: Tensor
-    """Probability of the best token minus that of the next; NaN if the logits are invalid."""
-    total_N: Tensor
-    """Sum of the weights."""
+    sampled_RL: Tensor
+    """int64; the token drawn from the tempered distribution, or the argmax in a greedy step."""
+    confidence_RL: Tensor
+    """float32; probability of the sampled token."""
+    entropy_RL: Tensor
+    """float32 nats, of the tempered distribution before top_p."""
+    margin_RL: Tensor
+    """float32; probability of the most probable token less that of the next; NaN if the logits are broken."""
 
 
 class Rounding(NamedTuple):
@@ -398,7 +396,7 @@ class Backend:
         """Whether `read` is available as a loop or kernel."""
         return False
 
-    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[TokenStats, Tensor | None]:
+    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[Statistics, Tensor, Tensor | None]:
         """Read rows of logits in one pass: statistics, and one draw each by inverting the distribution function.
 
         Args:
@@ -406,7 +404,8 @@ class Backend:
             weigh: whether to return the weights exp((logit - highest) / scale).
 
         Returns:
-            The statistics, and the weights for `Model.soft_embedding`; None if not requested.
+            The statistics of each row, the sum of its weights, and the weights for `Model.soft_embedding`; None if not
+            requested.
         """
         raise NotImplementedError
 

@@ -25,9 +25,10 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
+from sfumato.kernels.base import Statistics
 from sfumato.sampling.config import RowSettings, SamplerConfig
 from sfumato.sampling.constraint import Constraint
-from sfumato.sampling.logits import Statistics, TopTokens
+from sfumato.sampling.logits import TopTokens
 from sfumato.sampling.samplers.base import Stream, uniform, uniform_each
 
 T = TypeVar("T")

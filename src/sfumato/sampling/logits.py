@@ -27,7 +27,7 @@ from torch.nn import functional
 
 from sfumato.errors import CheckpointError
 from sfumato.gguf_file import GGUFFile
-from sfumato.kernels.base import Backend, LogitRows
+from sfumato.kernels.base import Backend, LogitRows, Statistics
 from sfumato.storage import write_atomically
 
 # Tile size on a CPU; exponentials take as much again.
@@ -39,21 +39,6 @@ COLD = 1e-4
 _FAINT = -80.0
 # Stands for minus infinity, but times 0 it is 0.
 NEVER = -1e30
-
-
-class Statistics(NamedTuple):
-    """What one step knows of each position; a frozen or kept position has its own token, with certainty."""
-
-    argmax_RL: Tensor
-    """int64; the most probable token."""
-    sampled_RL: Tensor
-    """int64; the token drawn from the tempered distribution, or the argmax in a greedy step."""
-    confidence_RL: Tensor
-    """float32; probability of the sampled token."""
-    entropy_RL: Tensor
-    """float32 nats, of the tempered distribution before top_p."""
-    margin_RL: Tensor
-    """float32; probability of the most probable token less that of the next; NaN if the logits are broken."""
 
 
 class TopTokens(NamedTuple):
@@ -208,8 +193,7 @@ class LogitsReader:
         ban_N = None if banned_RV is None else rows_N % len(banned_RV)
         given = (logits_NV[part], self._scale_R[rows_N], u_N[part], self._greedy_R[rows_N], banned_RV, ban_N)
         assert self.backend is not None
-        stats, weights = self.backend.read(LogitRows(*given, self.mask_id), weigh=weigh)
-        return Statistics(*stats[:-1]), stats.total_N, weights
+        return self.backend.read(LogitRows(*given, self.mask_id), weigh=weigh)
 
     def _tiles(self, logits_NV: Tensor, row_N: Tensor, u_N: Tensor, part: slice, weigh: bool) -> _Part:
         """The same in torch, in tiles."""

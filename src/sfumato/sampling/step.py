@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from sfumato.diffusion.process import Process
-from sfumato.kernels.base import Backend
+from sfumato.kernels.base import Backend, Statistics
 from sfumato.sampling.canvas import CanvasBatch, StepResult
 from sfumato.sampling.config import RowSettings
 from sfumato.sampling.constraint import Constraint, RowLogits, constrain, constrain_draft
-from sfumato.sampling.logits import ConstrainedRow, LogitsReader, Statistics, StopHead
+from sfumato.sampling.logits import ConstrainedRow, LogitsReader, StopHead
 from sfumato.sampling.samplers.base import Decision, StepLogits, Stream, Turn
 
 

@@ -101,11 +101,11 @@ def test_digit_weights_equal_float_weights(size: int, threads: int):
     logits, u = 4 * numbers(7, size), torch.rand(7, generator=torch.Generator().manual_seed(1))
     share = torch.rand(size, generator=torch.Generator().manual_seed(2))
     asked: dict[str, Any] = {"scale_N": torch.full((7,), 0.8), "u_N": u, "greedy_N": torch.zeros(7, dtype=torch.bool)}
-    reading, weights = COMPILED.read(LogitRows(logits, **asked), weigh=True)
-    also, digits = CompiledBackend(share).read(LogitRows(logits, **asked), weigh=True)
+    reading, sums, weights = COMPILED.read(LogitRows(logits, **asked), weigh=True)
+    also, same_sums, digits = CompiledBackend(share).read(LogitRows(logits, **asked), weigh=True)
     assert weights is not None
     assert digits is not None
-    assert all(torch.equal(*pair) for pair in zip(reading, also, strict=True))
+    assert all(torch.equal(*pair) for pair in zip((*reading, sums), (*also, same_sums), strict=True))
     assert torch.equal(digits, TORCH.digits(weights, share))
     torch.testing.assert_close(weights, ((logits - logits.amax(-1, keepdim=True)) / 0.8).exp())
 
@@ -116,5 +116,5 @@ def test_non_finite_logits_give_a_nan_margin_only_in_their_row(bad: float, place
     logits = numbers(3, 512)
     logits[1, place] = bad
     zeros = torch.zeros(3)
-    stats, _ = COMPILED.read(LogitRows(logits, torch.ones(3), zeros, zeros.bool()), weigh=False)
-    assert stats.margin_N.isnan().tolist() == [False, True, False]
+    stats, _, _ = COMPILED.read(LogitRows(logits, torch.ones(3), zeros, zeros.bool()), weigh=False)
+    assert stats.margin_RL.isnan().tolist() == [False, True, False]

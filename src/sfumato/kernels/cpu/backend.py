@@ -19,7 +19,7 @@ from sfumato.kernels.base import (
     QuantizedActivation,
     Rounding,
     SegmentReader,
-    TokenStats,
+    Statistics,
 )
 from sfumato.kernels.cpu.loops.sizes import DIGIT_PAIRS, GATES, NOTHING, PANEL, QUERIES, WEIGHTS
 from sfumato.kernels.cpu.running import ALIGNMENT, Graphs, Loop, empty
@@ -131,7 +131,7 @@ class CompiledBackend(Backend):
     def reads(self, logits_NV: Tensor) -> bool:
         return logits_NV.device.type == "cpu" and not torch.is_grad_enabled()
 
-    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[TokenStats, Tensor | None]:
+    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[Statistics, Tensor, Tensor | None]:
         logits_NV, scale_N, u_N, greedy_N, banned_RV, ban_N, mask_id = rows
         num_rows, size = logits_NV.shape
         if banned_RV is None or ban_N is None:
@@ -148,7 +148,7 @@ class CompiledBackend(Backend):
         given = (x.contiguous() for x in (logits_NV.float(), scale_N, banned_RV, ban_N, u_N, greedy_N))
         more = (tokens_2N if weights is None else weights, scale_N if self._share_V is None else self._share_V)
         _read(num_rows, 8 * logits_NV.numel(), *sizes, *given, tokens_2N, numbers_4N, *more)
-        return TokenStats(*tokens_2N, *numbers_4N), weights
+        return Statistics(*tokens_2N, *numbers_4N[:3]), numbers_4N[3], weights
 
 
 def _takes(*tensors: Tensor) -> bool:

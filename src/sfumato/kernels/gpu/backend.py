@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.kernels.base import Backend, KVPool, LogitRows, SegmentReader, TokenStats
+from sfumato.kernels.base import Backend, KVPool, LogitRows, SegmentReader, Statistics
 from sfumato.kernels.gpu import kernels
 from sfumato.layout import Segment
 
@@ -53,7 +53,7 @@ class TritonBackend(Backend):
     def reads(self, logits_NV: Tensor) -> bool:
         return kernels.takes(logits_NV)
 
-    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[TokenStats, Tensor | None]:
+    def read(self, rows: LogitRows, *, weigh: bool) -> tuple[Statistics, Tensor, Tensor | None]:
         return kernels.read(rows, weights_dtype=self._dtype if weigh else None)
 
 

@@ -19,7 +19,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sfumato.kernels.base import LARGEST_FLOAT8, LogitRows, TokenStats
+from sfumato.kernels.base import LARGEST_FLOAT8, LogitRows, Statistics
 
 INTERPRETED = bool(triton.knobs.runtime.interpret)
 """Whether kernels run on a CPU."""
@@ -326,7 +326,7 @@ def round_rows(x_NI: Tensor) -> tuple[Tensor, Tensor]:
     return levels_NI, scale_N
 
 
-def read(rows: LogitRows, *, weights_dtype: torch.dtype | None = None) -> tuple[TokenStats, Tensor | None]:
+def read(rows: LogitRows, *, weights_dtype: torch.dtype | None = None) -> tuple[Statistics, Tensor, Tensor | None]:
     """See `Backend.read`; weights are returned if their type is given."""
     logits_NV, scale_N, u_N, greedy_N, banned_RV, ban_N, mask_id = rows
     logits_NV = logits_NV.contiguous()
@@ -349,7 +349,7 @@ def read(rows: LogitRows, *, weights_dtype: torch.dtype | None = None) -> tuple[
                 TILE=min(_TILE, max(16, triton.next_power_of_2(size))),
                 num_warps=8,
             )
-    return TokenStats(*tokens_2N, *numbers_4N), weights_NV
+    return Statistics(*tokens_2N, *numbers_4N[:3]), numbers_4N[3], weights_NV
 
 
 def attention_rows(size: int, most: int, dtype: torch.dtype) -> int:

@@ -31,7 +31,7 @@ from torch import Tensor
 from sfumato.config import check_number, import_class
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError, unknown
-from sfumato.sampling.logits import Statistics
+from sfumato.kernels.base import Statistics
 
 # Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", variant 13 of Stafford's
 # mixers; written as the signed 64-bit integers that torch computes with, modulo 2^64.
