@@ -14,10 +14,10 @@ from settings import sampler_config
 from sfumato.diffusion.process import MaskProcess, Process
 from sfumato.kernels.base import Statistics
 from sfumato.sampling.config import RowSettings
-from sfumato.sampling.samplers.base import StepLogits, Turn, accept_by_entropy, even_share, pick_highest, uniform
+from sfumato.sampling.samplers.base import Entropy, StepLogits, Turn, even_share, pick_highest, uniform
 from sfumato.sampling.samplers.ranking import even_budget, truncated_budget
 from sfumato.sampling.samplers.reverse import ReMDM, draw_ancestral
-from sfumato.sampling.samplers.threshold import accept_by_threshold, accept_edits
+from sfumato.sampling.samplers.threshold import Edit, Threshold
 from sfumato.sampling.step import stop
 
 # R rows, L canvas
@@ -48,7 +48,7 @@ def accepted_by_entropy(entropy: list[float], candidates: list[bool], bound: flo
 @given(rows=rows, bound=nats)
 def test_entropy_rule_equals_its_reference_loop(rows: tuple[list[list[float]], list[list[bool]]], bound: float) -> None:
     entropy, candidates = rows
-    accepted_RL = accept_by_entropy(torch.tensor(entropy), torch.tensor(candidates), bound)
+    accepted_RL = by_entropy(torch.tensor(entropy), torch.tensor(candidates), bound)
     expected = [accepted_by_entropy(e, c, bound) for e, c in zip(entropy, candidates, strict=True)]
     assert accepted_RL.tolist() == expected
 
@@ -56,12 +56,12 @@ def test_entropy_rule_equals_its_reference_loop(rows: tuple[list[list[float]], l
 def test_entropy_rule_at_extreme_bounds() -> None:
     entropy_RL = torch.tensor([[0.375, 0.125, 0.25, 0.0], [0.5, 0.5, 0.5, 0.5]])
     candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True]])
-    everything_RL = accept_by_entropy(entropy_RL, candidates_RL, math.inf)
+    everything_RL = by_entropy(entropy_RL, candidates_RL, math.inf)
     assert torch.equal(everything_RL, candidates_RL)
-    one_RL = accept_by_entropy(entropy_RL, candidates_RL, 0.0)
+    one_RL = by_entropy(entropy_RL, candidates_RL, 0.0)
     assert one_RL.tolist() == [[False, True, False, False], [True, False, False, False]]
     # Row 0: 0.125 precedes 0.25, and both precede 0.375; a bound of 0.125 therefore takes two.
-    two_RL = accept_by_entropy(entropy_RL, candidates_RL, 0.125)
+    two_RL = by_entropy(entropy_RL, candidates_RL, 0.125)
     assert two_RL.tolist() == [[False, True, True, False], [True, False, False, False]]
 
 
@@ -88,16 +88,25 @@ def turn(candidates_RL: Tensor, step: int = 0, steps: int = 1, **changes: Any) -
     return Turn(**{**fields, **changes})
 
 
+def by_entropy(entropy_RL: Tensor, candidates_RL: Tensor, bound: float) -> Tensor:
+    statistics = turn(candidates_RL).statistics._replace(entropy_RL=entropy_RL)
+    return Entropy(entropy_bound=bound).accept(turn(candidates_RL, statistics=statistics))
+
+
+def by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold: float, **changes: Any) -> Tensor:
+    statistics = turn(candidates_RL).statistics._replace(confidence_RL=confidence_RL)
+    return Threshold(threshold=threshold).accept(turn(candidates_RL, statistics=statistics, **changes))
+
+
 @settings(deadline=None)
 @given(rows=rows, bound=nats, step=st.integers(0, 3))
 def test_every_rule_accepts_candidates_only_and_at_least_one(
     rows: tuple[list[list[float]], list[list[bool]]], bound: float, step: int
 ) -> None:
     score_RL, candidates_RL = torch.tensor(rows[0]), torch.tensor(rows[1])
-    num_rows = len(score_RL)
     for accepted_RL in (
-        accept_by_entropy(score_RL, candidates_RL, bound),
-        accept_by_threshold(score_RL / 4, candidates_RL, bound / 4, torch.full((num_rows,), 1)),
+        by_entropy(score_RL, candidates_RL, bound),
+        by_threshold(score_RL / 4, candidates_RL, bound / 4),
         pick_highest(score_RL, candidates_RL, even_budget(turn(candidates_RL, step, 4))),
     ):
         assert not (accepted_RL & ~candidates_RL).any()
@@ -108,7 +117,7 @@ def test_threshold_rule_accepts_above_the_threshold_or_the_best() -> None:
     confidence_RL = torch.tensor([[0.95, 0.9, 0.91, 0.99], [0.2, 0.4, 0.3, 0.4], [0.2, 0.95, 0.3, 0.4]])
     candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True], [True, True, True, True]])
     min_count_R = torch.tensor([1, 1, 2])
-    accepted_RL = accept_by_threshold(confidence_RL, candidates_RL, 0.9, min_count_R)
+    accepted_RL = by_threshold(confidence_RL, candidates_RL, 0.9, count_R=min_count_R)
     assert accepted_RL.tolist() == [
         [True, False, True, False],
         [False, True, False, False],
@@ -152,8 +161,11 @@ def test_edits_replace_tokens_by_more_probable_ones() -> None:
     tokens_RL, sampled_RL = torch.tensor([[5, 6, 7, 8]]), torch.tensor([[5, 1, 1, 1]])
     confidence_RL = torch.tensor([[0.9, 0.6, 0.5, 0.9]])
     for threshold, expected in ((0.5, [False, True, False, False]), (0.0, [False, True, True, False])):
-        found = accept_edits(confidence_RL, sampled_RL, tokens_RL, decided_RL, threshold)
-        assert found.tolist() == [expected]
+        statistics = Statistics(sampled_RL, sampled_RL, confidence_RL, confidence_RL, confidence_RL)
+        no_masks_RL = torch.zeros_like(decided_RL)
+        now = turn(no_masks_RL, statistics=statistics, tokens_RL=tokens_RL, free_RL=decided_RL)
+        found = Edit(edit_threshold=threshold).decide(now)
+        assert (found.next_RL != tokens_RL).tolist() == [expected]
 
 
 def test_pick_highest_takes_the_first_of_equals_and_only_candidates() -> None:

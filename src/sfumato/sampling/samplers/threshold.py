@@ -35,7 +35,7 @@ class Threshold(Sampler):
     name = "threshold"
     accepts_by_draw = True
     threshold: float = 0.9
-    """Probability of the sampled token, 0 to 1; 0.9 is Fast-dLLM's."""
+    """Probability of the sampled token, 0 to 1; 0.9 is Fast-dLLM's, and 1 leaves it to the even share."""
 
     def __post_init__(self) -> None:
         check_number("threshold", self.threshold, 0, 1)
@@ -45,8 +45,10 @@ class Threshold(Sampler):
         return even_share(turn).clamp_min(1)
 
     def accept(self, turn: Turn) -> Tensor:
-        confidence_RL = turn.statistics.confidence_RL
-        return accept_by_threshold(confidence_RL, turn.candidates_RL, self.threshold, self.minimum(turn))
+        confidence_RL, candidates_RL, minimum_R = turn.statistics.confidence_RL, turn.candidates_RL, self.minimum(turn)
+        above_RL = candidates_RL & (confidence_RL > self.threshold)
+        enough_R1 = (above_RL.sum(-1) >= minimum_R).unsqueeze(-1)
+        return torch.where(enough_R1, above_RL, pick_highest(confidence_RL, candidates_RL, minimum_R))
 
 
 @register
@@ -84,10 +86,8 @@ class Edit(Threshold):
     def decide(self, turn: Turn) -> Decision:
         accepted_RL, next_RL = super().decide(turn)
         decided_RL = turn.free_RL & (turn.tokens_RL != turn.process.mask_id)
-        sampled_RL = turn.statistics.sampled_RL
-        edited_RL = accept_edits(
-            turn.statistics.confidence_RL, sampled_RL, turn.tokens_RL, decided_RL, self.edit_threshold
-        )
+        sampled_RL, is_sure_RL = turn.statistics.sampled_RL, turn.statistics.confidence_RL > self.edit_threshold
+        edited_RL = decided_RL & (sampled_RL != turn.tokens_RL) & is_sure_RL
         return Decision(accepted_RL | edited_RL, torch.where(edited_RL, sampled_RL, next_RL))
 
     def is_finished(self, turn: Turn, decision: Decision) -> Tensor:
@@ -95,34 +95,3 @@ class Edit(Threshold):
         post_R = torch.where(was_full_R, turn.step_R + 1, 0)
         over_R = (was_full_R & ~decision.accepted_RL.any(-1)) | (post_R >= self.post_steps)
         return over_R & ~has_mask(turn, decision.next_RL)
-
-
-def accept_by_threshold(confidence_RL: Tensor, candidates_RL: Tensor, threshold: float, minimum_R: Tensor) -> Tensor:
-    """Accept each row's candidates above a confidence, or its most confident ones if these are too few.
-
-    Args:
-        confidence_RL: probability of the token to accept.
-        candidates_RL: bool.
-        threshold: 0 to 1; 1 leaves it to `minimum_R`.
-        minimum_R: int64, minimum number to accept.
-
-    Returns:
-        accepted_RL: bool.
-    """
-    above_RL = candidates_RL & (confidence_RL > threshold)
-    enough_R1 = (above_RL.sum(-1) >= minimum_R).unsqueeze(-1)
-    return torch.where(enough_R1, above_RL, pick_highest(confidence_RL, candidates_RL, minimum_R))
-
-
-def accept_edits(
-    confidence_RL: Tensor, sampled_RL: Tensor, tokens_RL: Tensor, decided_RL: Tensor, threshold: float
-) -> Tensor:
-    """edited_RL: filled positions where the model now prefers another token.
-
-    Args:
-        confidence_RL: probability of the sampled token.
-        sampled_RL, tokens_RL: int64, the new and the current token.
-        decided_RL: bool; free positions without the mask.
-        threshold: 0 to 1.
-    """
-    return decided_RL & (sampled_RL != tokens_RL) & (confidence_RL > threshold)
