@@ -16,7 +16,7 @@ from sfumato.kernels.base import Statistics
 from sfumato.sampling.config import RowSettings
 from sfumato.sampling.samplers.base import Entropy, StepLogits, Turn, even_share, pick_highest, uniform
 from sfumato.sampling.samplers.ranking import even_budget, truncated_budget
-from sfumato.sampling.samplers.reverse import ReMDM, draw_ancestral
+from sfumato.sampling.samplers.reverse import Ancestral, ReMDM
 from sfumato.sampling.samplers.threshold import Edit, Threshold
 from sfumato.sampling.step import stop
 
@@ -180,15 +180,13 @@ def test_pick_highest_takes_the_first_of_equals_and_only_candidates() -> None:
 def test_ancestral_draw_follows_the_posterior(process: Process, s: float, t: float) -> None:
     num_draws = 20_000
     s_R, t_R = torch.tensor([s]), torch.tensor([t])
-    u_RL = uniforms(num_draws, 0)
-    noise_RL = process.noise(uniforms(num_draws, 1), s_R)
     reachable_K = marginal(process, torch.eye(process.vocab_size), t_R)
     for x0 in (0, 3):
         for xt in range(process.vocab_size):
             if reachable_K[x0, xt] == 0:
                 continue
             xt_RL, x0_RL = torch.full((1, num_draws), xt), torch.full((1, num_draws), x0)
-            xs_RL = draw_ancestral(process, xt_RL, x0_RL, s_R, t_R, u_RL, noise_RL)
+            xs_RL = moved(Ancestral(), process, xt_RL, x0_RL, s, t)
             one_hot = torch.eye(process.vocab_size)[x0]
             expected_K = posterior(process, torch.tensor([xt]), one_hot[None], s_R, t_R)[0]
             frequency_K = torch.bincount(xs_RL[0], minlength=process.vocab_size) / num_draws
@@ -196,7 +194,7 @@ def test_ancestral_draw_follows_the_posterior(process: Process, s: float, t: flo
             assert ((frequency_K - expected_K).abs() <= 4.5 * deviation_K + 1e-6).all(), (x0, xt)
 
 
-def remasked(sampler: ReMDM, process: Process, xt_RL: Tensor, x0_RL: Tensor, s: float, t: float) -> Tensor:
+def moved(sampler: Ancestral, process: Process, xt_RL: Tensor, x0_RL: Tensor, s: float, t: float) -> Tensor:
     """x_s of every position, given the drawn x_0."""
     drawn = Statistics(x0_RL, x0_RL, torch.ones_like(x0_RL), torch.zeros_like(x0_RL), torch.ones_like(x0_RL))
     current = turn(
@@ -206,7 +204,7 @@ def remasked(sampler: ReMDM, process: Process, xt_RL: Tensor, x0_RL: Tensor, s: 
         tokens_RL=xt_RL,
         t_R=torch.tensor([t]),
         s_R=torch.tensor([s]),
-        uniforms=lambda stream: uniforms(xt_RL.shape[1], 1),
+        uniforms=lambda stream: uniforms(xt_RL.shape[1], stream),
     )
     return sampler.transition(current)
 
@@ -218,7 +216,7 @@ def test_remasking_preserves_the_marginals(schedule: str, eta: float) -> None:
     sampler = ReMDM(remask=eta, remask_schedule=schedule)  # type: ignore[arg-type]
     x0_RL = torch.full((1, num_draws), 5)
     xt_RL = torch.where(uniforms(num_draws, 0) < 1 - t, x0_RL, 2)
-    xs_RL = remasked(sampler, process, xt_RL, x0_RL, s, t)
+    xs_RL = moved(sampler, process, xt_RL, x0_RL, s, t)
     assert set(xs_RL.unique().tolist()) == {2, 5}
     share = (xs_RL == 2).float().mean().item()
     assert abs(share - s) < 4.5 * math.sqrt(s * (1 - s) / num_draws)
@@ -231,7 +229,7 @@ def test_remasking_preserves_the_marginals(schedule: str, eta: float) -> None:
 
 def test_no_mask_remains_after_the_last_remasking() -> None:
     xt_RL = torch.where(uniforms(1000, 0) < 0.5, 4, 2)
-    xs_RL = remasked(ReMDM(remask=1.0), MaskProcess(7, 2), xt_RL, torch.full_like(xt_RL, 4), 0.0, 0.5)
+    xs_RL = moved(ReMDM(remask=1.0), MaskProcess(7, 2), xt_RL, torch.full_like(xt_RL, 4), 0.0, 0.5)
     assert (xs_RL == 4).all()
 
 

@@ -39,16 +39,25 @@ class Ancestral(Sampler):
     reverse = by_schedule = reopens = True
 
     def transition(self, turn: Turn) -> Tensor:
-        """next_RL: int64, x_s of every position."""
-        return draw_ancestral(
-            turn.process,
-            turn.tokens_RL,
-            turn.statistics.sampled_RL,
-            turn.s_R,
-            turn.t_R,
-            turn.draw(Stream.MOVE),
-            turn.noise_RL,
-        )
+        """next_RL: int64, x_s of every position.
+
+        With x_0 ~ p(x_0 | x_t) this samples the mixture of exact posteriors, the right one for a denoiser that has seen
+        x_t; plugging p in for x_0 would count that observation twice. The posterior of a known x_0 is a choice of
+        three, x_0, x_t or noise, so that it takes three weights per position and no vector over the vocabulary.
+
+        Source: D3PM, arXiv 2107.03006, eq. 3 and 4.
+        """
+        process, xt_RL, x0_RL = turn.process, turn.tokens_RL, turn.statistics.sampled_RL
+        s_R1, t_R1 = turn.s_R.unsqueeze(-1), turn.t_R.unsqueeze(-1)
+        onward, at_s = process.transition(s_R1, t_R1), process.mixture(s_R1)
+        # q(x_t | x_s = k) is the noise that lands on x_t, whatever k is, plus `keep` for k = x_t.
+        landed_RL = process.noise_mass(onward, xt_RL)
+        clean_RL = at_s.keep * (landed_RL + onward.keep * (xt_RL == x0_RL))
+        fresh_RL = (1.0 - at_s.keep) * landed_RL
+        stayed_RL = onward.keep * process.noise_mass(at_s, xt_RL)
+        v_RL = turn.draw(Stream.MOVE) * (clean_RL + fresh_RL + stayed_RL)
+        moved_RL = torch.where(v_RL < clean_RL + fresh_RL, turn.noise_RL, xt_RL)
+        return torch.where(v_RL < clean_RL, x0_RL, moved_RL)
 
     def accept(self, turn: Turn) -> Tensor:
         return self.decide(turn).accepted_RL
@@ -139,7 +148,9 @@ class PredictorCorrector(Ancestral):
         alpha_N = turn.spread(alpha_R, torch.ones_like(logits.tokens_RL[:, 0], dtype=alpha_R.dtype))[row_N]
         loo_NV = loo_from_denoiser(logits.logits_NV, logits.tokens_RL.flatten()[logits.index_N], alpha_N)
         whole_RL = turn.spread(moved_RL, logits.tokens_RL)
-        margin_N = token_margin(loo_NV, whole_RL.flatten()[logits.index_N])
+        own_N1 = whole_RL.flatten()[logits.index_N].unsqueeze(-1)
+        best_other_N = loo_NV.scatter(-1, own_N1, -torch.inf).amax(-1)
+        margin_N = loo_NV.gather(-1, own_N1).squeeze(-1) - best_other_N
         margin_RL = torch.zeros_like(whole_RL, dtype=torch.float32).flatten()
         margin_RL = turn.select(margin_RL.index_copy(0, logits.index_N, margin_N).view_as(whole_RL))
         count_R = torch.full_like(turn.count_R, self.corrector_k)
@@ -148,50 +159,3 @@ class PredictorCorrector(Ancestral):
         noise_RL = turn.process.noise(turn.draw(Stream.CORRECT_NOISE), turn.s_R)
         kept_RL = turn.draw(Stream.CORRECT_KEEP) < turn.process.alpha(turn.s_R).unsqueeze(-1)
         return torch.where(chosen_RL, torch.where(kept_RL, sampled_RL, noise_RL), moved_RL)
-
-
-def draw_ancestral(
-    process: Process, xt_RL: Tensor, x0_RL: Tensor, s_R: Tensor, t_R: Tensor, u_RL: Tensor, noise_RL: Tensor
-) -> Tensor:
-    """Draw x_s from q(x_s | x_t, x_0) for a drawn x_0.
-
-    With x_0 ~ p(x_0 | x_t) this samples the mixture of exact posteriors, the right one for a denoiser that
-    has seen x_t; plugging p in for x_0 would count that observation twice. The posterior of a known x_0 is a
-    choice of three, x_0, x_t or noise, so that it takes three weights per position and no vector over the
-    vocabulary.
-
-    Args:
-        xt_RL: int64 tokens at t.
-        x0_RL: int64 drawn clean tokens.
-        s_R: noise levels to step to.
-        t_R: noise levels of xt_RL, > s_R.
-        u_RL: uniforms for the choice.
-        noise_RL: int64 noise drawn at s.
-
-    Returns:
-        xs_RL: int64.
-
-    Source: D3PM, arXiv 2107.03006, eq. 3 and 4.
-    """
-    s_R1, t_R1 = s_R.unsqueeze(-1), t_R.unsqueeze(-1)
-    onward, at_s = process.transition(s_R1, t_R1), process.mixture(s_R1)
-    # q(x_t | x_s = k) is the noise that lands on x_t, whatever k is, plus `keep` for k = x_t.
-    landed_RL = process.noise_mass(onward, xt_RL)
-    clean_RL = at_s.keep * (landed_RL + onward.keep * (xt_RL == x0_RL))
-    fresh_RL = (1.0 - at_s.keep) * landed_RL
-    stayed_RL = onward.keep * process.noise_mass(at_s, xt_RL)
-    v_RL = u_RL * (clean_RL + fresh_RL + stayed_RL)
-    moved_RL = torch.where(v_RL < clean_RL + fresh_RL, noise_RL, xt_RL)
-    return torch.where(v_RL < clean_RL, x0_RL, moved_RL)
-
-
-def token_margin(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Each token's log-probability minus that of the best other one; negative if another is more probable.
-
-    The vocabulary is the last dimension of the logits; the others are those of tokens.
-
-    Source: Zhao et al. 2024, arXiv 2407.21243, the confidence of informed correctors.
-    """
-    index = tokens.unsqueeze(-1)
-    best_other = logits.scatter(-1, index, -torch.inf).amax(-1)
-    return logits.gather(-1, index).squeeze(-1) - best_other
