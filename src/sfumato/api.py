@@ -19,6 +19,7 @@ import torch
 
 from sfumato.checkpoints.load import Checkpoint, describe, load_checkpoint, preparation_of, save_prepared
 from sfumato.checkpoints.registry import ASSETS, find_model, open_checkpoint
+from sfumato.config import check_choice
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.engine.async_engine import AsyncEngine
 from sfumato.engine.engine import Engine, EngineConfig
@@ -26,7 +27,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
-from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError, unknown
+from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError
 from sfumato.gguf_file import GGUFFile
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.mend.search import SearchConfig
@@ -124,10 +125,9 @@ def load(
         raise ConfigError(f"threads is {threads!r}; allowed: a whole number, 1 or more, or 'auto'")
     device = find_device(device)
     of_weights = str(dtype).removeprefix("torch.")
-    if of_weights not in DTYPES:
-        raise ConfigError(unknown("dtype", of_weights, DTYPES))
-    if quantize is not None and quantize not in QUANTIZATIONS:
-        raise ConfigError(unknown("quantization", quantize, QUANTIZATIONS))
+    check_choice("dtype", of_weights, DTYPES, ConfigError)
+    if quantize is not None:
+        check_choice("quantization", quantize, QUANTIZATIONS, ConfigError)
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     source = open_checkpoint(find_model(name))
     given = dtype, quantize, device, threads, check
@@ -178,8 +178,7 @@ def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch
         ConfigError: if the quantization is not allowed.
     """
     ways = [name for name, one in QUANTIZATIONS.items() if one.arithmetic == "int8"]
-    if way not in ways:
-        raise ConfigError(unknown("quantization", way, ways))
+    check_choice("quantization", way, ways, ConfigError)
     if describe(source).reads_lexemes:
         raise CheckpointError("this model repairs Python, and runs in float32; allowed: models that generate text")
     tokenizer = Tokenizer.of(source)

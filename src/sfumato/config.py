@@ -17,7 +17,7 @@ import sys
 import tomllib
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -113,6 +113,16 @@ def check_number(
     else:
         allowed = f"{first} or more" if last == "inf" else f"{first} to {last}"
     raise error(f"{name} is {value!r}; allowed: {'a whole number, ' if whole else ''}{allowed}")
+
+
+def check_choice(kind: str, given: object, allowed: Collection[str], error: type[SfumatoError] = RequestError) -> None:
+    """Refuse a name that is not among the allowed ones.
+
+    Raises:
+        error: see `unknown`.
+    """
+    if given not in allowed:
+        raise error(unknown(kind, str(given), allowed))
 
 
 def _read_table(path: Path, extending: tuple[Path, ...] = ()) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sfumato.config import check_choice
 from sfumato.errors import CheckpointError, unknown
 from sfumato.gguf_file import SUFFIX, GGUFFile
 from sfumato.storage import sha256_of
@@ -239,8 +240,7 @@ def remove(name: str) -> StoredModel:
         CheckpointError: if there is no such model, nothing of it is here, or it is part of an installation.
     """
     models = {model.name: model for model in [*list_models(), *list_kept()]}
-    if name not in models:
-        raise CheckpointError(unknown("model", name, models))
+    check_choice("model", name, models, CheckpointError)
     model = models[name]
     if model.source == "embedded":
         raise CheckpointError(f"{name} is part of sfumato and cannot be removed; allowed: downloaded models")

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 from urllib.parse import unquote
 
+from sfumato.config import check_choice
 from sfumato.constraints.dfa import Budget, Language
 from sfumato.constraints.json_parts import (
     KINDS,
@@ -53,7 +54,7 @@ from sfumato.constraints.json_values import (
 )
 from sfumato.constraints.patterns import FORMATS, any_of, repeat
 from sfumato.constraints.regex import MAX_CHARACTERS, MAX_UNORDERED, Unordered, from_regex
-from sfumato.errors import RequestError, unknown
+from sfumato.errors import RequestError
 
 MAX_PARTS = 20_000
 """Maximum number of parts read, counting repeated reads through references."""
@@ -101,8 +102,7 @@ def read_schema(schema: Mapping[str, Any] | bool, budget: Budget, order: Order) 
         raise RequestError(
             "a schema needs jsonschema, which is not installed: pip install 'sfumato[schema]'"
         ) from error
-    if order not in get_args(Order):
-        raise RequestError(unknown("order", str(order), get_args(Order)))
+    check_choice("order", order, get_args(Order))
     if not isinstance(schema, (Mapping, bool)):
         raise RequestError(f"a schema is an object or a boolean; got {type(schema).__name__}")
     try:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, get_args
 
+from sfumato.config import check_choice
 from sfumato.constraints import dfa
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
 from sfumato.constraints.dfa import from_constraint
@@ -15,7 +16,6 @@ from sfumato.constraints.json_schema import Order, language_of_schema
 from sfumato.constraints.regex import from_regex
 from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list
-from sfumato.sampling.samplers.base import check_choice
 from sfumato.text.tokenizer import Tokenizer
 
 # Limits on cached automata: their number, and their states in total; a state takes about a kilobyte.

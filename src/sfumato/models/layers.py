@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.config import check_range
-from sfumato.errors import ConfigError, unknown
+from sfumato.config import check_choice, check_range
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import FloatMatrix
 
@@ -91,8 +91,7 @@ class RopeScaling:
     """llama3: positions in pretraining."""
 
     def __post_init__(self) -> None:
-        if self.rope_type not in ("linear", "llama3"):
-            raise ConfigError(unknown("rope_type", str(self.rope_type), ["linear", "llama3"]))
+        check_choice("rope_type", self.rope_type, ("linear", "llama3"), ConfigError)
         check_range(self, "factor", 1)
         check_range(self, "low_freq_factor original_max_position_embeddings", 0, above=True)
         if not self.low_freq_factor < self.high_freq_factor:

@@ -31,8 +31,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sfumato.config import check_number
-from sfumato.errors import ConfigError, unknown
+from sfumato.config import check_choice, check_number
+from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
@@ -47,8 +47,7 @@ def find_device(wanted: str) -> str:
     Raises:
         ConfigError: if the device is unknown or not available.
     """
-    if wanted not in DEVICES:
-        raise ConfigError(unknown("device", wanted, DEVICES))
+    check_choice("device", wanted, DEVICES, ConfigError)
     found = torch.cuda.is_available()
     if wanted == "cuda" and not found:
         raise ConfigError("device is 'cuda' but there is no accelerator; allowed here: auto, cpu")

@@ -15,10 +15,10 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from sfumato.config import check_number
+from sfumato.config import check_choice, check_number
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError, unknown
-from sfumato.sampling.samplers.base import Entropy, Sampler, check_choice, find_sampler, samplers
+from sfumato.errors import RequestError
+from sfumato.sampling.samplers.base import Entropy, Sampler, find_sampler, samplers
 
 Reuse = Literal["none", "settled", "block"]
 
@@ -236,8 +236,7 @@ def check_settings(
     """
     allowed = (setting_names() - {"name"}) | {field.name for field in dataclasses.fields(sampler)}
     for key in settings:
-        if key not in allowed:
-            raise RequestError(unknown("option" if options else "setting", key, allowed | options))
+        check_choice("option" if options else "setting", key, allowed | options)
 
 
 _FLOATS = {field.name for field in dataclasses.fields(SamplerConfig) if field.type == "float"}

@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 
+from sfumato.config import check_choice
 from sfumato.costs import model_size
 from sfumato.data.packing import PackingConfig
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import ConfigError
 from sfumato.hardware import GPUS
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.training.distributed import trained
@@ -269,8 +270,7 @@ def plan(
     Raises:
         ConfigError: if the GPU is unknown or a number is out of range.
     """
-    if gpu not in GPUS:
-        raise ConfigError(unknown("gpu", gpu, GPUS))
+    check_choice("gpu", gpu, GPUS, ConfigError)
     if num_gpus < 1:
         raise ConfigError(f"num_gpus is {num_gpus}; allowed: 1 or more")
     if not 0.0 < mfu <= 1.0:

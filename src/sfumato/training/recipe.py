@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.config import changes, check_number, check_range
+from sfumato.config import changes, check_choice, check_number, check_range
 from sfumato.data.packing import PackingConfig
-from sfumato.errors import ConfigError, RequestError, unknown
+from sfumato.errors import ConfigError, RequestError
 from sfumato.models.decoder import DecoderConfig
 from sfumato.sampling.config import SamplerConfig, setting_names
 from sfumato.spec import GenerationSpec
@@ -157,8 +157,7 @@ class Recipe:
             self.packing.check_for(self.generation_spec)
         settings, others = setting_names(), {"max_tokens", "min_certainty", "tasks"}
         for name in self.generation:
-            if name not in settings | others:
-                raise ConfigError(unknown("key of [generation]", name, settings | others))
+            check_choice("key of [generation]", name, settings | others, ConfigError)
         try:
             SamplerConfig.of({key: value for key, value in self.generation.items() if key in settings})
             check_number("max_tokens", self.generation.get("max_tokens", 1), 1, whole=True)

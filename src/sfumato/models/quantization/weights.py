@@ -21,7 +21,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from sfumato.errors import CheckpointError, ConfigError, unknown
+from sfumato.config import check_choice
+from sfumato.errors import CheckpointError, ConfigError
 from sfumato.kernels.base import DIGIT, LARGEST_FLOAT8, pack, unpack
 from sfumato.spec import GenerationSpec
 
@@ -67,8 +68,7 @@ class Quantization:
             raise ConfigError(f"bits is {self.bits}; allowed: 8 or 4")
         if self.group < 0 or self.group % 2:
             raise ConfigError(f"group is {self.group}; allowed: 0 or an even number")
-        if self.arithmetic not in get_args(Arithmetic):
-            raise ConfigError(unknown("arithmetic", self.arithmetic, get_args(Arithmetic)))
+        check_choice("arithmetic", self.arithmetic, get_args(Arithmetic), ConfigError)
         given = f"{self.arithmetic} arithmetic with bits {self.bits} and group {self.group}"
         if self.arithmetic == "float8" and (self.bits, self.group) != (8, 0):
             raise ConfigError(f"{given}; allowed: bits 8 and group 0")

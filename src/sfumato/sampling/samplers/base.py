@@ -28,9 +28,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sfumato.config import check_number, import_class
+from sfumato.config import check_choice, check_number, import_class
 from sfumato.diffusion.process import Process
-from sfumato.errors import RequestError, unknown
+from sfumato.errors import RequestError
 from sfumato.kernels.base import Statistics
 
 # Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators", variant 13 of Stafford's
@@ -223,16 +223,6 @@ def even_share(turn: Turn) -> Tensor:
     return turn.count_R // turn.steps_R + (turn.step_R < turn.count_R % turn.steps_R).long()
 
 
-def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Check that a setting is one of some words.
-
-    Raises:
-        RequestError: with the nearest word.
-    """
-    if value not in allowed:
-        raise RequestError(unknown(name, str(value), allowed))
-
-
 _REGISTRY: dict[str, type[Sampler]] = {}
 
 
@@ -253,8 +243,7 @@ def registered_sampler(name: str) -> type[Sampler]:
     Raises:
         RequestError: if there is none.
     """
-    if name not in _REGISTRY:
-        raise RequestError(unknown("sampler", name, tuple(_REGISTRY)))
+    check_choice("sampler", name, _REGISTRY)
     return _REGISTRY[name]
 
 

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from sfumato.sampling.samplers.base import Sampler, Stream, Turn, check_choice, pick_highest, register
+from sfumato.config import check_choice
+from sfumato.sampling.samplers.base import Sampler, Stream, Turn, pick_highest, register
 
 Budget = Literal["even", "truncated"]
 

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from sfumato.config import check_number
+from sfumato.config import check_choice, check_number
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
@@ -19,7 +19,6 @@ from sfumato.sampling.samplers.base import (
     Sampler,
     Stream,
     Turn,
-    check_choice,
     pick_highest,
     register,
 )
