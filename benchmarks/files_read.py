@@ -23,7 +23,9 @@ from sfumato.data.packing import Document, PackingConfig
 from sfumato.diffusion.process import MaskProcess, UniformProcess
 from sfumato.engine.engine import Engine
 from sfumato.models.decoder import Decoder, DecoderConfig
-from sfumato.sampling import CanvasBatch, SamplerConfig, step
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.step import step
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import TrainConfig, Trainer
 

@@ -14,7 +14,7 @@ from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.request import Finished
 from sfumato.errors import CapacityError, RequestError
 from sfumato.layout import PrefixLayout
-from sfumato.sampling import samplers
+from sfumato.sampling.samplers.base import samplers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from sfumato.engine.model import TextModel
 from sfumato.errors import CheckpointError, SfumatoError
 from sfumato.models.gemma import AttentionShape, Gemma, GemmaConfig
 from sfumato.models.moe import MoEConfig
-from sfumato.sampling import StepRecord
+from sfumato.sampling.canvas import StepRecord
 from sfumato.sampling.samplers.base import Stream, uniform
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer

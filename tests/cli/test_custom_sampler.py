@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-from sfumato.errors import RequestError
-from sfumato.sampling import Sampler, Turn
+from sfumato import RequestError, Sampler, Turn
 
 
 @dataclass(frozen=True, kw_only=True)

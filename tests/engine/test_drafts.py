@@ -18,7 +18,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.request import CanvasChanged, Committed, Finished, Request, Result
 from sfumato.errors import ConfigError, RequestError
 from sfumato.models.model import AttentionSpec
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling.config import SamplerConfig
 from sfumato.spec import GenerationSpec
 
 Make = Callable[..., TextModel]

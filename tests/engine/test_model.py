@@ -21,7 +21,7 @@ from sfumato.checkpoints.load import Checkpoint, save_checkpoint
 from sfumato.engine.model import TextModel
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError
 from sfumato.models.decoder import Decoder
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling.config import SamplerConfig
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 

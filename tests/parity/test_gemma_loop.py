@@ -24,7 +24,7 @@ from sfumato.diffusion.process import UniformProcess
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.request import Finished, Request, Result
-from sfumato.sampling import CanvasBatch
+from sfumato.sampling.canvas import CanvasBatch
 from sfumato.sampling.samplers.base import Stream, uniform
 from sfumato.text.tokenizer import Tokenizer
 

@@ -15,12 +15,13 @@ import torch
 
 from denoising import noise_canvases
 from settings import sampler_config
-from sfumato.constraints.automaton import over_tokens
+from sfumato.constraints.automaton import Automaton, over_tokens
 from sfumato.constraints.dfa import Language, from_choices, without
 from sfumato.constraints.regex import from_regex
 from sfumato.diffusion.process import make_process
-from sfumato.sampling import Automaton, Constraint, step, strings
-from sfumato.sampling.constraint import _Classed, _loops, backward, solve
+from sfumato.sampling import strings
+from sfumato.sampling.constraint import Constraint, _Classed, _loops, backward, solve
+from sfumato.sampling.step import step
 
 # Token 0 ends a text; token 1 has no text.
 TOKENS = [None, None, b"a", b"b", b"ab", b"ba", b"c", b"bc", b"\xc3", b"\xa9", "é".encode()]

@@ -13,7 +13,8 @@ from denoising import denoise
 from enumeration import marginal
 from settings import sampler_config
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
-from sfumato.sampling import CanvasBatch, step
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.step import step
 
 # R rows, L canvas, K vocabulary, S states (all canvases of ordinary tokens)
 

@@ -18,8 +18,10 @@ from denoising import denoise, noise_canvases
 from settings import SAMPLERS, sampler_config
 from sfumato.diffusion.process import Process, make_process
 from sfumato.errors import RequestError
-from sfumato.sampling import CanvasBatch, Statistics, StepResult, step
+from sfumato.kernels.base import Statistics
+from sfumato.sampling.canvas import CanvasBatch, StepResult
 from sfumato.sampling.samplers.base import find_sampler
+from sfumato.sampling.step import step
 
 # R rows, L canvas, V vocab, D model
 

@@ -10,16 +10,11 @@ from torch import Tensor
 
 from sfumato.diffusion.process import Process
 from sfumato.kernels.base import Backend
-from sfumato.sampling import (
-    CanvasBatch,
-    Constraint,
-    Denoiser,
-    SamplerConfig,
-    StepRecord,
-    StepResult,
-    StopHead,
-    step,
-)
+from sfumato.sampling.canvas import CanvasBatch, StepRecord, StepResult
+from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.constraint import Constraint
+from sfumato.sampling.logits import StopHead
+from sfumato.sampling.step import Denoiser, step
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,12 @@ import torch
 from torch import Tensor
 
 from denoising import denoise
+from sfumato.constraints.automaton import Automaton
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.request import Request
 from sfumato.models.model import AttentionSpec
-from sfumato.sampling import Automaton, CanvasBatch, Constraint
-from sfumato.sampling.constraint import backward
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.constraint import Constraint, backward
 
 # R rows (one), L canvas, N positions asked for, D model, V vocabulary
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from sfumato.sampling import SamplerConfig, samplers
+from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.samplers.base import samplers
 
 SAMPLERS = tuple(samplers())
 _OWN = {name: {field.name for field in dataclasses.fields(kind)} for name, kind in samplers().items()}

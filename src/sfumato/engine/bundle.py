@@ -11,14 +11,14 @@ from typing import Protocol
 
 import torch
 
-from sfumato.constraints.automaton import Truths
+from sfumato.constraints.automaton import Automaton, Truths
 from sfumato.diffusion.process import Process
 from sfumato.engine.request import Request, Start
 from sfumato.errors import CapacityError, ConfigError, RequestError
 from sfumato.layout import PrefixLayout
 from sfumato.models.model import AttentionSpec, Model
-from sfumato.sampling import Automaton, StopHead
 from sfumato.sampling.constraint import backward
+from sfumato.sampling.logits import StopHead
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
 

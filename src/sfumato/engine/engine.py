@@ -24,7 +24,8 @@ from sfumato.engine.sequence import Sequence
 from sfumato.errors import BusyError, ConfigError
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.kernels.graphs import Replayer, record_cuda
-from sfumato.sampling import CanvasBatch, FinishedCanvas, StepResult, step
+from sfumato.sampling.canvas import CanvasBatch, FinishedCanvas, StepResult
+from sfumato.sampling.step import step
 
 _PAGE = 16
 # Admission looks at this many waiting sequences for one that fits; after this many steps nothing overtakes the first.
@@ -264,8 +265,7 @@ class Engine:
     def _admit(self) -> None:
         """Reserve cache pages for waiting sequences, in order. A sequence that does not fit now can be overtaken, but
         not for ever."""
-        admitted: list[Sequence] = []
-        passed = 0
+        admitted, passed = list[Sequence](), 0
         for sequence in self._waiting:
             if len(self._running) + len(admitted) == self.config.max_rows:
                 break

@@ -23,8 +23,15 @@ from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
-from sfumato.sampling import SamplerConfig, StopHead
-from sfumato.sampling.config import MAX_STEPS, MAX_TEMPERATURE, check_settings, setting_names, usable_samplers
+from sfumato.sampling.config import (
+    MAX_STEPS,
+    MAX_TEMPERATURE,
+    SamplerConfig,
+    check_settings,
+    setting_names,
+    usable_samplers,
+)
+from sfumato.sampling.logits import StopHead
 from sfumato.sampling.samplers.base import registered_sampler
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sfumato.config import check_number
+from sfumato.constraints.automaton import Automaton
 from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import RequestError
-from sfumato.sampling import Automaton, CanvasRecord, SamplerConfig
+from sfumato.sampling.canvas import CanvasRecord
+from sfumato.sampling.config import SamplerConfig
 
 MAX_TOP_LOGPROBS = 256
 MAX_POSITIONS = 2**20

@@ -24,7 +24,8 @@ from sfumato.kernels.base import WHOLE, Backend, KVPool
 from sfumato.kernels.graphs import Replayer
 from sfumato.layout import CanvasPositions, Numbers, PrefixLayout, Segment
 from sfumato.models.model import Model, PackedAttention
-from sfumato.sampling import Active, CanvasBatch
+from sfumato.sampling.canvas import CanvasBatch
+from sfumato.sampling.step import Active
 
 # Steps in a row without a turn after which a sequence goes first.
 _PATIENCE = 32

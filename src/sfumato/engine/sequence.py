@@ -30,16 +30,9 @@ from sfumato.engine.request import (
     Usage,
 )
 from sfumato.engine.stop_strings import TextStream, num_covering
-from sfumato.sampling import (
-    CanvasBatch,
-    CanvasRecord,
-    Constraint,
-    FinishedCanvas,
-    Reading,
-    SamplerConfig,
-    StepRecord,
-    StepResult,
-)
+from sfumato.sampling.canvas import CanvasBatch, CanvasRecord, FinishedCanvas, Reading, StepRecord, StepResult
+from sfumato.sampling.config import SamplerConfig
+from sfumato.sampling.constraint import Constraint
 
 # A draft is about as long as what will probably be kept of it.
 _FIRST_DRAFT, _LEAST_DRAFT = 16, 8

@@ -16,7 +16,7 @@ from sfumato.engine.options import GenerateOptions, InfillOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Result
 from sfumato.errors import RequestError, SfumatoError
-from sfumato.sampling import SamplerConfig
+from sfumato.sampling.config import SamplerConfig
 
 ROWS = 32
 """Items generated together; they do not influence each other."""

@@ -385,7 +385,7 @@ def stop_features(confidence_RL: Tensor, free_RL: Tensor, stable_R: Tensor) -> T
 
 
 class LearnedStop(nn.Module):
-    """Probability that more steps would leave the draft unchanged: a `sampling.StopHead`.
+    """Probability that more steps would leave the draft unchanged: a `StopHead`.
 
     Source: Learn2PD, a multilayer perceptron of some 2,000 parameters on the confidences.
     """

@@ -29,7 +29,8 @@ from sfumato.kernels.base import attend, readable
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import AttentionSpec, Heads
-from sfumato.sampling import CanvasRecord, SamplerConfig, StepRecord
+from sfumato.sampling.canvas import CanvasRecord, StepRecord
+from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.logits import COLD, NEVER
 from sfumato.spec import GenerationSpec
 
