@@ -30,7 +30,7 @@ from sfumato.engine.request import (
     Usage,
 )
 from sfumato.engine.stop_strings import TextStream, num_covering
-from sfumato.sampling.canvas import CanvasBatch, CanvasRecord, FinishedCanvas, Reading, StepRecord, StepResult
+from sfumato.sampling.canvas import CanvasBatch, CanvasRecord, FinishedCanvas, StepRecord, StepResult
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
 
@@ -296,7 +296,8 @@ class Sequence:
         tokenizer, inside = self.bundle.tokenizer, slice(len(self.head), int(batch.host_length_R[row]))
         draft = batch.draft_RL[row, inside].tolist()
         shown = self._until_end(draft)[0]
-        read = result.reading(row, inside) if result else Reading.nothing(len(draft))
+        none = (False,) * len(draft)
+        noise: dict[str, Any] = {"accepted": none, "revised": none, "confidence": (0.0,) * len(draft)}
         event = CanvasChanged(
             variation=self.variation,
             canvas=self.canvas,
@@ -307,7 +308,7 @@ class Sequence:
             text=tokenizer.decode(shown),
             forward_passes=self.usage.forward_passes,
             positions_computed=self.usage.positions_computed,
-            **read._asdict(),
+            **(noise if result is None else result.reading(row, inside)),
         )
         if self.request.trace:
             self.trace.append(event)

@@ -351,20 +351,6 @@ class FinishedCanvas(NamedTuple):
     """See `CanvasBatch`."""
 
 
-class Reading(NamedTuple):
-    """Statistics of a step at each canvas position, on the host."""
-
-    accepted: tuple[bool, ...]
-    revised: tuple[bool, ...]
-    confidence: tuple[float, ...]
-    entropy: tuple[float, ...]
-
-    @classmethod
-    def nothing(cls, length: int) -> Reading:
-        """Statistics before the first step."""
-        return cls((False,) * length, (False,) * length, (0.0,) * length, ())
-
-
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
     """Result of a step. Rows finished before it are unchanged, with nothing accepted or revised."""
@@ -409,12 +395,16 @@ class StepResult:
             confidence_L=host(self.statistics.confidence_RL),
         )
 
-    def reading(self, row: int, inside: slice) -> Reading:
-        """Statistics at some positions of a row; 0 if the logits were invalid. Waits for the device."""
-        statistics = self.statistics
-        flags = (self.batch.accepted_RL, self.revised_RL)
-        numbers = (statistics.confidence_RL.nan_to_num(), statistics.entropy_RL.nan_to_num())
-        return Reading(*(tuple(values_RL[row, inside].tolist()) for values_RL in (*flags, *numbers)))
+    def reading(self, row: int, inside: slice) -> dict[str, tuple[Any, ...]]:
+        """What the step accepted and revised at some positions of a row, with confidence and entropy; 0 if the logits
+        were invalid. Waits for the device."""
+        columns = {
+            "accepted": self.batch.accepted_RL,
+            "revised": self.revised_RL,
+            "confidence": self.statistics.confidence_RL.nan_to_num(),
+            "entropy": self.statistics.entropy_RL.nan_to_num(),
+        }
+        return {name: tuple(values_RL[row, inside].tolist()) for name, values_RL in columns.items()}
 
     def finished(self) -> dict[int, FinishedCanvas]:
         """Finished canvases by row. Waits for the device."""
