@@ -302,9 +302,7 @@ class Backbone(nn.Module):
             x_RQD = x_RQD + given_RQ[:, :, None] * self.given_embed.weight
         if soft_RQD is not None and self.self_conditioning is not None:
             x_RQD = x_RQD + self.layers.condition(self.self_conditioning, soft_RQD, attention)
-        cos, sin = self.rotary(positions_RQ)
-        rotary = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
-        hidden: Tensor = self.norm(self.layers(x_RQD, rotary, attention))
+        hidden: Tensor = self.norm(self.layers(x_RQD, self.rotary(positions_RQ, x_RQD.dtype), attention))
         return hidden
 
 

@@ -253,10 +253,7 @@ class Backbone(nn.Module):
             corrected_RQD = x_RQD if soft_RQD is None else x_RQD + self.self_conditioning(soft_RQD)
             conditioned_RQD = normalize(corrected_RQD, self.config.rms_norm_eps)
             x_RQD = torch.where(canvas_RQ[:, :, None], conditioned_RQD, x_RQD)
-        rotary = {}
-        for kind, embedding in self.rotary.items():
-            cos, sin = embedding(positions_RQ)
-            rotary[kind] = (cos.to(x_RQD.dtype), sin.to(x_RQD.dtype))
+        rotary = {kind: embedding(positions_RQ, x_RQD.dtype) for kind, embedding in self.rotary.items()}
         for layer, kind in zip(self.layers, self.config.layer_types, strict=True):
             x_RQD = layer(x_RQD, role_RQ1, rotary[kind], attention)
         hidden: Tensor = self.norm(x_RQD)

@@ -135,18 +135,18 @@ class RotaryEmbedding(nn.Module):
         super().__init__()
         self.register_buffer("inv_freq", frequencies, persistent=False)
 
-    def forward(self, positions_RQ: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines and sines for the given positions.
+    def forward(self, positions_RQ: Tensor, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor]:
+        """Cosines and sines for the given positions, computed in float32.
 
         Args:
             positions_RQ: int64, counted from 0.
 
         Returns:
-            cos_RQ1E, sin_RQ1E: float32, the last dimension repeated over both halves of the rotated part of a head.
+            cos_RQ1E, sin_RQ1E: the last dimension repeated over both halves of the rotated part of a head.
         """
         angles_RQ1F = positions_RQ[:, :, None, None].float() * self.inv_freq
         angles_RQ1E = torch.cat((angles_RQ1F, angles_RQ1F), dim=-1)
-        return angles_RQ1E.cos(), angles_RQ1E.sin()
+        return angles_RQ1E.cos().to(dtype), angles_RQ1E.sin().to(dtype)
 
 
 @dataclass(frozen=True, kw_only=True)
