@@ -94,7 +94,7 @@ class Run:
                 f"generation_spec.self_conditioning is {in_spec} and model.self_conditioning is {in_model}; "
                 "allowed: the same for both"
             )
-        self.stop_head = _stop_head(recipe.init_from) if found is not None else None
+        self.stop_head = None if found is None else LearnedStop.read(find_model(recipe.init_from))
         """Stop head of init_from, kept in the checkpoint."""
         self.world = world or World()
         self._text_tokenizer: Tokenizer | None = None
@@ -270,11 +270,6 @@ class Run:
             model.load_state_dict(state | start)
             _correct(model, recipe, start)
         return model, found
-
-
-def _stop_head(init_from: str) -> LearnedStop | None:
-    path = find_model(init_from)
-    return LearnedStop.read(path) if path.is_dir() else None
 
 
 def outline(recipe: Recipe) -> Decoder:
