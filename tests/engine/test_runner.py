@@ -62,7 +62,7 @@ class Texts:
         tokens_RL = torch.tensor([[*canvas, *[0] * (longest - len(canvas))] for canvas in canvases])
         output = self.runner.forward(chunks, tokens_RL, **inputs)
         return [
-            self.runner.logits(output.hidden_ND, output.index_RL[row, : len(canvas)])
+            self.runner.read(self.runner.model.logits, output.hidden_ND, output.index_RL[row, : len(canvas)])
             for row, canvas in enumerate(canvases)
         ]
 

@@ -458,7 +458,7 @@ def test_canvases_behind_prefixes_that_read_them(
             chunks.append(ScheduledChunk(segment=segment, tokens=prefix, row=row, positions=positions))
         hidden_ND, place_RL, _ = runner.forward(chunks, tokens_RL)
         for row, (prefix, canvas) in enumerate(zip(prefixes, canvases, strict=True)):
-            found_LV = runner.logits(hidden_ND, place_RL[row, : len(canvas)])
+            found_LV = runner.read(runner.model.logits, hidden_ND, place_RL[row, : len(canvas)])
             expected_LV = reference([*prefix, *canvas])[len(prefix) :]
             assert relative_error(found_LV, expected_LV) < MAX_ERROR
         final = [draw(len(canvas), seed=1000 + turn) for canvas in canvases]

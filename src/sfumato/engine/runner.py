@@ -321,15 +321,8 @@ class Runner:
         )
         return hidden_1ND.squeeze(0)
 
-    def logits(self, hidden_ND: Tensor, index_N: Tensor) -> Tensor:
-        """Logits [N, V] of some of the positions."""
-        return self._of_some(self.model.logits, hidden_ND, index_N)
-
-    def length_logits(self, hidden_ND: Tensor, index_N: Tensor) -> Tensor:
-        """Logits [N, B + 1] of the answer lengths, read at some positions."""
-        return self._of_some(self.model.length_logits, hidden_ND, index_N)
-
-    def _of_some(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, index_N: Tensor) -> Tensor:
+    def read(self, head: Callable[[Tensor], Tensor], hidden_ND: Tensor, index_N: Tensor) -> Tensor:
+        """The output of a head, such as `Model.logits`, at some of the positions."""
         count = len(index_N)
         padding = index_N.new_zeros(self._padded(count) - count)
         return head(hidden_ND.index_select(0, torch.cat((index_N, padding))))[:count]
@@ -391,12 +384,15 @@ class StepForward:
         given_RL = batch.frozen_RL if batch.fixed else None
         chunks = [*self._texts, *canvases]
         self._output = self._runner.forward(chunks, tokens_RL, soft_RLD, given_RL)
-        return self._runner.logits(self._output.hidden_ND, self._output.index_RL.flatten()[index_N])
+        runner, output = self._runner, self._output
+        return runner.read(runner.model.logits, output.hidden_ND, output.index_RL.flatten()[index_N])
 
     def length_shares(self, i: int) -> list[float]:
         """The length head's probabilities after the i-th text: its buckets, and longer."""
-        last_N = torch.tensor([self._output.last_C[i]], device=self._output.hidden_ND.device)
-        shares: list[float] = self._runner.length_logits(self._output.hidden_ND, last_N)[0].softmax(-1).tolist()
+        hidden_ND, _, last_C = self._output
+        last_N = torch.tensor([last_C[i]], device=hidden_ND.device)
+        logits_NB = self._runner.read(self._runner.model.length_logits, hidden_ND, last_N)
+        shares: list[float] = logits_NB[0].softmax(-1).tolist()
         return shares
 
 
