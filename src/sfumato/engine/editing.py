@@ -155,13 +155,7 @@ def find_doubted_spans(doubts: Mapping[int, float], *, around: int, length: int,
     Returns:
         Start and end of each range, in order.
     """
-    spans: list[tuple[int, int]] = []
-    for index in sorted(doubts):
-        start, end = max(0, index - around), min(length, index + 1 + around)
-        if spans and start <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], end)
-        else:
-            spans.append((start, end))
+    spans = _merged((max(0, index - around), min(length, index + 1 + around)) for index in doubts)
     chosen: list[tuple[int, int]] = []
     for start, end in sorted(spans, key=lambda span: -max(doubts.get(index, 0.0) for index in range(*span))):
         if end - start <= budget:
@@ -173,14 +167,19 @@ def find_doubted_spans(doubts: Mapping[int, float], *, around: int, length: int,
 def widen_to_characters(text: str, spans: Sequence[Span]) -> list[Span]:
     """Widen spans to whole characters as `check_spans` requires, sort them and merge those that touch."""
     ends = [0, *(match.end() for match in regex.finditer(r"\X", text))]
-    widened: list[Span] = []
+    widened = ((ends[bisect.bisect_right(ends, a) - 1], ends[bisect.bisect_left(ends, b)]) for a, b in spans)
+    return _merged((start, end) for start, end in widened if start < end)
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order, with those that touch as one."""
+    merged: list[Span] = []
     for start, end in sorted(spans):
-        start, end = ends[bisect.bisect_right(ends, start) - 1], ends[bisect.bisect_left(ends, end)]
-        if widened and start <= widened[-1][1]:
-            widened[-1] = (widened[-1][0], max(end, widened[-1][1]))
-        elif start < end:
-            widened.append((start, end))
-    return widened
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def gap(tokenizer: Tokenizer, prefix: str, text: str, suffix: str, *, heal: bool, slack: int = 0) -> list[Piece]:
