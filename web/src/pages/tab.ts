@@ -19,6 +19,9 @@ import { getJson, isStored } from "../tab/download";
 import { Session, type Loaded } from "../tab/session";
 import { pageStyles } from "./canvas-styles";
 
+/** Drawing every step of a fast model would take the processor from the threads that compute the next. */
+const MIN_DRAW_MS = 50;
+
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
 
@@ -157,8 +160,12 @@ export class TabPage extends LitElement {
       announce(error);
       return;
     }
-    for await (const take of this.session.run(this.loaded.model, this.prompt, this.seed))
-      this.take = last = take;
+    let drawnAt = 0;
+    for await (const take of this.session.run(this.loaded.model, this.prompt, this.seed)) {
+      last = take;
+      if (take.status === "running" && performance.now() - drawnAt < MIN_DRAW_MS) continue;
+      [this.take, drawnAt] = [take, performance.now()];
+    }
     if (last.status === "failed") sayError(new Error(last.error ?? ""));
     else if (last.status === "stopped") announce("Stopped.");
     else {
