@@ -220,8 +220,8 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
             "def f():\n  try:\n    try:\n      a = (b)\n    except B:\n      c()\n  return [1]\n",
             "def f():\n  try:\n    try:\n      a = (b)\n    except B:\n      c()\n  finally: pass\n  return [1]\n",
         ),
-        ("a = (b)\ndef f():\n", "a = (b)\ndef f(): pass\n"),
-        ("class A:\n\n\nclass B:\n    a = (b)\n", "class A: pass\n\n\nclass B:\n    a = (b)\n"),
+        ("a = (b)\ndef f():\n", "a = (b)\ndef f():\n    pass\n"),
+        ("class A:\n\n\nclass B:\n    a = (b)\n", "class A:\n    pass\n\n\nclass B:\n    a = (b)\n"),
         ("def f():\n    try:\n        a = (b)\n", "def f():\n    try:\n        a = (b)\n    finally: pass\n"),
         ("a = ({'b: [1], 'c': (2)})\n", "a = ({'b': [1], 'c': (2)})\n"),
         ('def f(a):\n    """One.\n    return (a)\n', 'def f(a):\n    """One."""\n    return (a)\n'),
@@ -229,6 +229,17 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
             'def f(a):\n    """One.\n    return (a)\n\n\ndef g(b):\n    """Two."""\n    return [b]\n',
             'def f(a):\n    """One."""\n    return (a)\n\n\ndef g(b):\n    """Two."""\n    return [b]\n',
         ),
+        (
+            'def f(a):\n    """One.""\n    return (a)\n\ndef g(b):\n    """Two."""\n    return [b]\n',
+            'def f(a):\n    """One."""\n    return (a)\n\ndef g(b):\n    """Two."""\n    return [b]\n',
+        ),
+        ('a = """\n(one)\ntwo\n\nb = [a]\n', 'a = """\n(one)\ntwo"""\n\nb = [a]\n'),
+        ('a = ("C:\\Users\\me")\n', 'a = (r"C:\\Users\\me")\n'),
+        ("a = [b\"\\x\"]\n", "a = [rb\"\\x\"]\n"),
+        ("a = ('C:\\\\data\\')\n", "a = ('C:\\\\data\\\\')\n"),
+        ('a = (r"C:\\data\\")\n', 'a = ("C:\\\\data\\\\")\n'),
+        ("a = (b) === c !== [2]\n", "a = (b) == c != [2]\n"),
+        ("// a (b)\nc = [1]\n", "# a (b)\nc = [1]\n"),
     ],
 )
 def test_other_languages_words_and_strings_that_end_too_late(broken: str, right: str) -> None:
@@ -303,3 +314,9 @@ def test_first_error_matches_python() -> None:
     assert error_line("a = 1\nb = (\nc = 2\n") == 2
     assert error_line("a = 1\n") is None
     assert error_line("a\0b") == 1
+
+
+@pytest.mark.parametrize("broken", ['a = (b"é")\n', 'def f(a):\n    return (f"{a} } {{")\n'])
+def test_what_a_string_says_is_never_dropped(broken: str) -> None:
+    proposer = Scripted((broken[broken.index("(") + 1 : -2], True, ("a",), 1.5))
+    assert mend_syntax(proposer, broken) is None  # type: ignore[arg-type]

@@ -104,6 +104,17 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
+_OTHER_TEXTS = {
+    "a notebook's magic or shell command": re.compile(r"%{1,2}[a-z]|![a-z]"),
+    "an interpreter's session": re.compile(r"\s*>>> "),
+    "a diff": re.compile(r"diff --git |(\+\+\+|---) \S|@@ -\d"),
+    "Markdown": re.compile(r"```|~~~"),
+    "a template": re.compile(r"\s*\{[%#]"),
+}
+"""Beginnings of lines with the error."""
+_PROSE = re.compile(r"\s*[A-Z]?[a-z,;'-]+( [\w,;'-]+){2,}[.,;?!]\s*")
+
+
 def why_not(text: str) -> str:
     """Why a text that does not parse is left alone; empty if it is not."""
     if any(len(line) > LONGEST_LINE for line in text.splitlines()):
@@ -113,6 +124,12 @@ def why_not(text: str) -> str:
     error = parse(text)
     if isinstance(error, SyntaxError):
         message, line = error.msg or "", error.text or ""
+        lines = [line for line in text.splitlines() if line.strip()]
+        if 2 * sum(_PROSE.fullmatch(line) is not None for line in lines) > len(lines):
+            return "looks like prose, not Python source"
+        for what, pattern in _OTHER_TEXTS.items():
+            if pattern.match(line):
+                return f"looks like {what} (line {error.lineno}), not Python source"
         if message.startswith(_PYTHON_2) and not _PYTHON_3.search(text):
             return f"looks like Python 2 (line {error.lineno}: {message})"
         if message.startswith("leading zeros") and _OCTAL.search(line):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from sfumato.mend.parsing import OPEN_STRING, find_error
+from sfumato.mend.parsing import OPEN_STRING, find_error, parse
 from sfumato.text.lexemes import CLOSED_BY, CLOSING, LEVELS, OPENING, Lexeme, is_level, kind_of, lex
 from sfumato.text.patches import Patch
 
@@ -19,6 +19,7 @@ _WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)},
     **{("&", "&", "!"): ("and", "not"), ("|", "|", "!"): ("or", "not")},
     **{("and", ":"): (":",), ("or", ":"): (":",)},
+    **{("==", "="): ("==",), ("!=", "="): ("!=",)},
 }
 _BEFORE_NAMES = {"const": (), "let": (), "var": (), "new": (), "function": ("def",), "catch": ("except",)}
 _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1"), ("do",): (":",), ("then",): (":",), ("then", ":"): (":",)}
@@ -29,6 +30,7 @@ _LINES = (
     (re.compile(_COUNTED), r"for \1 in range(\2, \3):"),
     (re.compile(rf"(.*?(?:=|return\b)\s*|){_TERNARY}"), r"\1\3 if \2 else \4"),
     (re.compile(rf"(.*[(\[{{,]\s*){_TERNARY}"), r"\1\3 if \2 else \4"),
+    (re.compile(r"// ?(.*)", re.DOTALL), r"# \1"),
 )
 """Lines of other languages, and Python's."""
 _BLOCKS = frozenset(
@@ -48,6 +50,11 @@ class Written:
     @property
     def source(self) -> str:
         """Its characters."""
+        raise NotImplementedError
+
+    @property
+    def is_original(self) -> bool:
+        """Whether it is without edits."""
         raise NotImplementedError
 
     @cached_property
@@ -139,6 +146,9 @@ def _foreign_lines(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
     """Python's form of a line that another language would read."""
     end = text.line_end(start)
     line = text.between(start, end)
+    if not text.is_original and line.startswith("//"):
+        # An edit that adds the slashes would comment any line out.
+        return
     for pattern, new in _LINES:
         if found := pattern.fullmatch(line):
             yield 0.0, Patch(start, end, (found.expand(new),))
@@ -157,9 +167,16 @@ def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, P
             quote = quotes[1]
             if "f" in written[: quotes.start(1)].lower() and written.count("{") > written.count("}"):
                 yield 0.0, Patch(index, index + 1, (f"{written.removesuffix(quote)}}}{quote}",))
+            if "\\" in written and isinstance(parse(written), SyntaxError):
+                yield from ((0.0, Patch(index, index + 1, (new,))) for new in _with_backslashes(written, quotes))
             if "\n" in written:
-                head, _, rest = written.partition("\n")
-                yield CLOSED, Patch(index, index + 1, (f"{head.rstrip()}{quote}\n{rest}",))
+                # Where it says something, the first line may end with some of the quotes.
+                for line in re.finditer(r"\n(?=\s*\n|\Z)" if written.startswith(f"{quotes[0]}\n") else r"\n", written):
+                    whole = written[: line.start()].rstrip()
+                    head = whole.rstrip(quote[0])
+                    price = CLOSED if head == whole else 0.0
+                    yield price, Patch(index, index + 1, (f"{head}{quote}{written[line.start() :]}",))
+                    break
             first = index if first is None else first
             rest = text.between(first, index + 1)
             goes_on = first < index and kind_of(lexemes[first + 1].text) in ("name", "number")
@@ -174,14 +191,33 @@ def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, P
             first = None
 
 
+def _with_backslashes(written: str, quotes: re.Match[str]) -> Iterator[str]:
+    """A string whose backslashes, as in a Windows path, cannot be read as escapes, or escape the quote at its end."""
+    prefix, quote = quotes[0].removesuffix(quotes[1]), quotes[1]
+    inner = written[quotes.end() :]
+    if OPEN_STRING.fullmatch(written):
+        stem, escaped, rest = inner.rpartition(f"\\{quote}")
+        if escaped:
+            stem = stem.replace("\\", "\\\\") if "r" in prefix.lower() else stem
+            yield f"{re.sub('[rR]', '', prefix)}{quote}{stem}\\\\{quote}{rest}"
+    elif "r" not in prefix.lower():
+        yield f"r{prefix}{quote}{inner}".replace("ru", "r")
+
+
 def _fillers(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
     """What does nothing, added before the line with the error: as the body of a block, or as a handler of a `try`."""
     lexemes, error = text.lexemes, text.error
     at = error - (error < len(lexemes))
     level = lexemes[at].text if at < len(lexemes) else LEVELS[0]
     if at > start and lexemes[at - 1].text == ":":
-        # A line that follows rather lacks its indentation.
-        yield EMPTY if at < len(lexemes) else CLOSED, Patch(at, at, ("pass",))
+        # A line that follows rather lacks its indentation, unless it begins a block behind a blank line.
+        is_apart = at + 1 < len(lexemes) and "\n\n" in text.source[lexemes[at - 1].end : lexemes[at].end]
+        if is_apart and lexemes[at + 1].text in ("class", "def", "async", "@"):
+            price = 0.0
+        else:
+            price = EMPTY if at < len(lexemes) else CLOSED
+        begins = next((each.text for each in reversed(lexemes[:at]) if is_level(each.text)), LEVELS[0])
+        yield price, Patch(at, at, (LEVELS[min(LEVELS.index(begins) + 1, len(LEVELS) - 1)], "pass"))
     for index in range(at - 2, start - 1, -1):
         head = lexemes[index].text
         if lexemes[index + 1].text == "try" and is_level(head) and is_level(level) and head >= level:

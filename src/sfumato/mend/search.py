@@ -6,6 +6,7 @@ import difflib
 import heapq
 import itertools
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -110,6 +111,10 @@ class _Text(Written):
         if self.parent is None or self.patch is None:
             return self.target.source
         return apply(self.parent.source, self.parent.lexemes, [self.patch])
+
+    @property
+    def is_original(self) -> bool:
+        return self.parent is None
 
     @property
     def num_other(self) -> int:
@@ -273,9 +278,18 @@ def _price(text: _Text, patch: Patch) -> float:
     if any("\n" in text.source[lexeme.start : lexeme.end] for lexeme in lexemes[start:end]):
         # A string that ends too late or never may hold much of the text.
         return math.inf
+    kept = "".join(_letters(each) for each in new if "'" in each or '"' in each)
+    if any(kind_of(each.text) == "string" and _letters(each.text) not in kept for each in lexemes[start:end]):
+        # No mistake adds a string.
+        return math.inf
     beside = [lexeme.text for lexeme in (*lexemes[max(0, start - 1) : start], *lexemes[end : end + 1])]
     lost = [lexeme.text for lexeme in lexemes[start:end] if lexeme.text not in beside]
     return sum(_price_of(each) for each in lost if not (new and _is_like(each, new[0])))
+
+
+def _letters(lexeme: str) -> str:
+    """What a string says, whatever its quotes and escapes are."""
+    return re.sub(r"^\w{0,2}(?=['\"])|\W", "", lexeme)
 
 
 def _price_of(lexeme: str) -> float:
