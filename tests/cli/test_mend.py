@@ -58,6 +58,7 @@ def test_syntax_error_is_repaired_to_the_byte(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text("x = = 1\n")
     done = mend(tmp_path, "--dry-run")
     assert "+def f(a):  # of one" in done.stdout
+    assert "2 files · 1 would be mended · 1 edit" in done.stderr
     assert (done.exit_code, (tmp_path / "a.py").read_bytes()) == (1, BROKEN.encode())
     done = mend(tmp_path, "--yes")
     assert "b.py: no repair was found that parses" in done.stderr

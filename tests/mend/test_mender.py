@@ -298,6 +298,13 @@ def test_sources_below_a_folder(tmp_path: Path) -> None:
     ("source", "message"),
     [
         ("print 'hello'\n", "looks like Python 2"),
+        ("%matplotlib inline\nimport os\n", "looks like a notebook's magic"),
+        ("!ls\n", "looks like a notebook's magic or shell command (line 1)"),
+        (">>> a = 1\n1\n", "looks like an interpreter's session"),
+        ("diff --git a/b c/d\n@@ -1,2 +1,2 @@\n", "looks like a diff"),
+        ("```python\na = 1\n```\n", "looks like Markdown"),
+        ("{% if a %}\n", "looks like a template"),
+        ("Hello all,\nplease find attached the report.\nIt is great.\n", "looks like prose"),
         ("try:\n    pass\nexcept E, e:\n    pass\n", "looks like Python 2"),
         ("os.chmod(a, 0777)\n", "may have a number in octal"),
         ("a = 1\n<<<<<<< HEAD\na = 2\n=======\na = 3\n>>>>>>> b\n", "markers of a merge conflict (line 2)"),
@@ -309,6 +316,11 @@ def test_unmended_files_have_a_reason(mender: Mender, source: str, message: str)
     assert message in why_not(source)
     assert bool(why_not(source)) == bool(message)
     assert mender.mend(source).text == source
+
+
+@pytest.mark.parametrize("source", ["a = [1\nif b is c and d is e\n    f()\n", "a = (b\n    % c\n", "a > > b\n"])
+def test_source_is_not_taken_for_other_texts(source: str) -> None:
+    assert why_not(source) == ""
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="parses here")

@@ -18,8 +18,8 @@ PYTHON = [sys.executable, "-I", "-S", "-c"]
 @pytest.fixture(params=["bubblewrap", "alone"])
 def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if request.param == "alone":
-        monkeypatch.setattr(sandbox, "_bubblewrap", lambda writable: [])
-    elif not sandbox._bubblewrap(tmp_path):
+        monkeypatch.setattr(sandbox, "_bubblewrap", lambda writable, command: [])
+    elif not sandbox._bubblewrap(tmp_path, "python"):
         pytest.skip("bubblewrap is not installed, or not allowed here")
     root = tmp_path / "project"
     (root / "package").mkdir(parents=True)
@@ -91,6 +91,18 @@ def test_memory_and_files_are_limited(project: Path) -> None:
     assert not done.passed
 
 
+def test_environments_and_pipes_are_not_copied(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "MAX_PROJECT_BYTES", 10_000)
+    (project / ".venv").mkdir()
+    (project / ".venv" / "large.bin").write_bytes(bytes(20_000))
+    os.mkfifo(project / "pipe.py")
+    with Sandbox(project) as copy:
+        assert not {".venv", "pipe.py"} & set(os.listdir(copy.root))
+    (project / "large.bin").write_bytes(bytes(20_000))
+    with pytest.raises(RequestError, match="holds more than 0 MB"):
+        Sandbox(project)
+
+
 def test_environment_has_no_secrets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_KEY", "secret")
     assert "secret" not in run(project, "import os; print(os.environ)").output
@@ -98,6 +110,6 @@ def test_environment_has_no_secrets(project: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_missing_command_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "_bubblewrap", lambda writable: [])
+    monkeypatch.setattr(sandbox, "_bubblewrap", lambda writable, command: [])
     with Sandbox(project) as box, pytest.raises(RequestError, match="cannot run no-such-program"):
         box.run(["no-such-program"])

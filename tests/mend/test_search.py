@@ -235,7 +235,7 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ),
         ('a = """\n(one)\ntwo\n\nb = [a]\n', 'a = """\n(one)\ntwo"""\n\nb = [a]\n'),
         ('a = ("C:\\Users\\me")\n', 'a = (r"C:\\Users\\me")\n'),
-        ("a = [b\"\\x\"]\n", "a = [rb\"\\x\"]\n"),
+        ('a = [b"\\x"]\n', 'a = [rb"\\x"]\n'),
         ("a = ('C:\\\\data\\')\n", "a = ('C:\\\\data\\\\')\n"),
         ('a = (r"C:\\data\\")\n', 'a = ("C:\\\\data\\\\")\n'),
         ("a = (b) === c !== [2]\n", "a = (b) == c != [2]\n"),

@@ -109,7 +109,7 @@ def mend(
         for line in skipped:
             typer.echo(line, err=True)
         passing = test is not None and not results
-        _print_figures(files, changed, ": the tests pass" if passing else "")
+        _print_figures(files, changed, ": the tests pass" if passing else "", dry_run=dry_run)
     writes = not (as_json or dry_run)
     if writes and changed:
         write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
@@ -258,8 +258,9 @@ def _to_dict(files: list[SourceFile], changed: Results, left: Results, skipped: 
     }
 
 
-def _print_figures(files: list[SourceFile], changed: Results, why: str) -> None:
-    parts = [count(len(files), "file"), f"{len(changed)} mended" if changed else f"nothing repaired{why}"]
+def _print_figures(files: list[SourceFile], changed: Results, why: str, *, dry_run: bool) -> None:
+    done = f"{len(changed)} {'would be mended' if dry_run else 'mended'}"
+    parts = [count(len(files), "file"), done if changed else f"nothing repaired{why}"]
     if edits := sum(mended.num_edits for _, mended in changed):
         parts.append(count(edits, "edit"))
     if runs := sum(mended.num_runs for _, mended in changed):

@@ -65,6 +65,8 @@ def read_source(path: Path) -> SourceFile:
     """
     if path.suffix == ".ipynb":
         raise RequestError(f"{path} is a notebook; allowed: Python source ({', '.join(SUFFIXES)})")
+    if path.exists() and not path.is_file():
+        raise RequestError(f"{path} is not a regular file; allowed: Python source")
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -86,7 +88,7 @@ def read_source(path: Path) -> SourceFile:
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """The named files and those in the named directories, without environments, caches and hidden directories.
+    """The named files and those in the named directories, without environments, caches, and what is hidden.
 
     Raises:
         RequestError: if a file or directory does not exist.
@@ -100,7 +102,9 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
             continue
         for folder, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if name not in IGNORED and not name.startswith("."))
-            found += [Path(folder, name) for name in sorted(names) if name.endswith(SUFFIXES)]
+            # Editors mark open files by hidden links.
+            shown = sorted(name for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
+            found += [Path(folder, name) for name in shown]
     return list(dict.fromkeys(found))
 
 

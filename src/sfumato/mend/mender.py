@@ -33,6 +33,8 @@ MARGIN = 150
 """Minimum lines before and after an error that are parsed with each candidate."""
 _STATEMENT = re.compile(r"(?!(?:elif|else|except|finally)\b)[^\W\d]|@")
 """The beginning of an unindented statement."""
+_ERROR = re.compile(r"(E\s+)?(\w+\.)*\w*(Error|Exception|Warning): |ERROR: |ERROR .* - ")
+"""A line of an output that says what went wrong."""
 JUDGE = "judge"
 """Directory of a model's judge, within the model's."""
 _SLOTS = 4
@@ -345,5 +347,7 @@ def _gave_up(targets: Sequence[Target], search: Search, function: str | None, mo
 
 
 def _last_line(output: str) -> str:
-    lines = [line for line in output.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no output"
+    """What an output ends with: its last error, or else its last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if _ERROR.match(line)]
+    return (errors or lines or ["no output"])[-1]

@@ -89,17 +89,18 @@ class Sandbox:
         self._project = project
         self._home = Path(tempfile.mkdtemp(prefix="sfumato-mend-"))
         self.root = self._home / "project"
-        ignore = shutil.ignore_patterns(*IGNORED)
         try:
             size = 0
-            for folder, _, names in os.walk(project):
-                size += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
+            for folder, folders, names in os.walk(project):
+                left_out = _left_out(folder, [*folders, *names])
+                folders[:] = [name for name in folders if name not in left_out]
+                size += sum(os.lstat(os.path.join(folder, name)).st_size for name in {*names} - left_out)
                 if size > MAX_PROJECT_BYTES:
                     raise RequestError(
-                        f"{project} holds more than {MAX_PROJECT_BYTES >> 20} MB, too much to copy for every search; "
-                        "give the root of a smaller project"
+                        f"{project} holds more than {MAX_PROJECT_BYTES / 1e6:.0f} MB, too much to copy for every "
+                        "search; give the root of a smaller project"
                     )
-            shutil.copytree(project, self._home / "clean", symlinks=True, ignore=ignore)
+            shutil.copytree(project, self._home / "clean", symlinks=True, ignore=_left_out)
             shutil.copytree(self._home / "clean", self.root, symlinks=True)
         except BaseException:
             self.close()
@@ -180,6 +181,13 @@ class Sandbox:
         self.close()
 
 
+def _left_out(folder: str, names: list[str]) -> set[str]:
+    """Names in a folder that are not copied: what is ignored, and pipes, sockets and devices."""
+    paths = {name: Path(folder, name) for name in names}
+    special = {name for name, path in paths.items() if not (path.is_symlink() or path.is_dir() or path.is_file())}
+    return special | shutil.ignore_patterns(*IGNORED)(folder, names)
+
+
 def run_limited(
     command: Sequence[str], root: Path, writable: Path, limits: Limits, variables: Mapping[str, str] | None = None
 ) -> Outcome:
@@ -204,10 +212,11 @@ def run_limited(
         **(variables or {}),
     }
     # Bubblewrap would report it in the command's output.
-    program = command[0] if os.sep not in command[0] else root / command[0]
-    if shutil.which(program, path=environment.get("PATH")) is None:
+    given = command[0] if os.sep not in command[0] else root / command[0]
+    program = shutil.which(given, path=environment.get("PATH"))
+    if program is None:
         raise RequestError(f"cannot run {command[0]}: program not found")
-    inside = _bubblewrap(writable)
+    inside = _bubblewrap(writable, program)
     wrapped = [*(inside or (_AS_CHILD if sys.platform == "linux" else ())), *command]
     started = time.monotonic()
     with tempfile.TemporaryFile() as output:
@@ -245,13 +254,15 @@ def _bubblewrap_works(program: str) -> bool:
     return subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
-def _bubblewrap(writable: Path) -> list[str]:
-    """The bubblewrap command line; [] if it is missing or not permitted."""
+def _bubblewrap(writable: Path, command: str) -> list[str]:
+    """The bubblewrap command line for a program; [] if bubblewrap is missing or not permitted."""
     program = shutil.which("bwrap")
     if program is None or not _bubblewrap_works(program):
         return []
     apart = ("--unshare-net", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session")
-    return [program, *_READ_ONLY, "--tmpfs", "/tmp", "--bind", str(writable), str(writable), *apart]
+    # A new /tmp would hide an environment within it.
+    temporary = () if Path(command).is_relative_to("/tmp") else ("--tmpfs", "/tmp")
+    return [program, *_READ_ONLY, *temporary, "--bind", str(writable), str(writable), *apart]
 
 
 # The inner shell is process 1 of its namespace, so all processes end with it. It runs at high priority, to be able to,
