@@ -193,3 +193,12 @@ def test_delta_does_not_replace_its_base(changed: Decoder, tmp_path: Path):
     with pytest.raises(CheckpointError, match="the directory to write; allowed: another checkpoint"):
         save_checkpoint(tmp_path, changed, SPEC, base=str(tmp_path))
     assert (tmp_path / "model.safetensors").exists()
+
+
+def test_a_base_given_by_its_relative_path_is_found_from_elsewhere(
+    changed: Decoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(TWIN.parent)
+    save_checkpoint(tmp_path, changed, SPEC, base=f"./{TWIN.name}")
+    monkeypatch.chdir(tmp_path)
+    assert load_checkpoint(tmp_path).spec == SPEC

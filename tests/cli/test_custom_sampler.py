@@ -37,6 +37,12 @@ class LeftToRight(Sampler):
         return turn.candidates_RL & (turn.candidates_RL.cumsum(-1) <= decided_R.unsqueeze(-1))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Nameless(Sampler):
+    def accept(self, turn: Turn) -> torch.Tensor:
+        return turn.candidates_RL
+
+
 not_a_sampler = 3
 '''
 PROMPT = "answer, then derive: 7*6+3^2"
@@ -153,3 +159,9 @@ def test_what_accept_returns_is_checked(
     told = " ".join(done.stderr.split())
     assert f"accept of sampler 'wrong' returns {named}" in told
     assert "allowed: torch.bool of shape (1, 8)" in told
+
+
+def test_a_sampler_without_a_name_has_that_of_its_class(module: str) -> None:
+    result = library.load("tiny").generate(PROMPT, sampler="outside:Nameless", steps=3, trace=True)
+    assert result.text
+    assert sys.modules["outside"].Nameless.name == "Nameless"

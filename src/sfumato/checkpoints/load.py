@@ -390,7 +390,7 @@ def read_weights(
             continue
         if not tensor.is_floating_point():
             broken["integers"].append(name)
-        elif tensor.numel() and not all(end.isfinite() for end in tensor.aminmax()):
+        elif tensor.numel() and not all(end.isfinite() for end in _at_least_half(tensor).aminmax()):
             broken["not finite"].append(name)
         first = 0
         for part in layout.get(name, ()):
@@ -413,6 +413,11 @@ def read_weights(
                 yield part.name, weights.pop(part.name)
     if problems := _listings(broken):
         raise CheckpointError(f"{source.where} does not hold this model: " + "; ".join(problems))
+
+
+def _at_least_half(tensor: Tensor) -> Tensor:
+    """A tensor as torch can compare its values, which float8 is too short for."""
+    return tensor if tensor.element_size() > 1 else tensor.half()
 
 
 def _misfits(

@@ -342,6 +342,9 @@ def save_delta(directory: Path, weights: Mapping[str, Tensor], base: str, *, bit
             stored |= {name: weight.contiguous()} if name in difference else difference
     for name, tensor in new.items():
         stored |= round_tensor(name, tensor.detach().cpu().float(), bits)
+    if Path(base).resolve() == path.resolve():
+        # A directory: by its whole path, so that the delta can be read from elsewhere.
+        base = str(path.resolve())
     info = {"base": base, "sha256": _sha256(path), "taken": sorted(taken)}
     write_tensors(directory / DELTA, stored)
     write_json(directory / BASE, info)

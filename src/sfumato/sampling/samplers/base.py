@@ -159,6 +159,7 @@ class Sampler(ABC):
     """
 
     name: ClassVar[str]
+    """By default the name of the class."""
     reverse: ClassVar[bool] = False
     """Whether it follows the reverse process to t = 0, where its draw is the sample; other samplers commit the
     draft."""
@@ -178,6 +179,11 @@ class Sampler(ABC):
         Raises:
             RequestError: naming the noise it needs, and an alternative.
         """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not hasattr(cls, "name"):
+            cls.name = cls.__name__
 
     @abstractmethod
     def accept(self, turn: Turn) -> Tensor:
