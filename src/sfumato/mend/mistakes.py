@@ -169,14 +169,12 @@ def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, P
                 yield 0.0, Patch(index, index + 1, (f"{written.removesuffix(quote)}}}{quote}",))
             if "\\" in written and isinstance(parse(written), SyntaxError):
                 yield from ((0.0, Patch(index, index + 1, (new,))) for new in _with_backslashes(written, quotes))
-            if "\n" in written:
-                # Where it says something, the first line may end with some of the quotes.
-                for line in re.finditer(r"\n(?=\s*\n|\Z)" if written.startswith(f"{quotes[0]}\n") else r"\n", written):
-                    whole = written[: line.start()].rstrip()
-                    head = whole.rstrip(quote[0])
-                    price = CLOSED if head == whole else 0.0
-                    yield price, Patch(index, index + 1, (f"{head}{quote}{written[line.start() :]}",))
-                    break
+            # Ends after the first line, which may have some of the quotes or, if that is empty, before a blank line.
+            if line_end := re.search(r"\n(?=\s*\n|\Z)" if written.startswith(f"{quotes[0]}\n") else r"\n", written):
+                whole = written[: line_end.start()].rstrip()
+                head = whole.rstrip(quote[0])
+                price = CLOSED if head == whole else 0.0
+                yield price, Patch(index, index + 1, (f"{head}{quote}{written[line_end.start() :]}",))
             first = index if first is None else first
             rest = text.between(first, index + 1)
             goes_on = first < index and kind_of(lexemes[first + 1].text) in ("name", "number")
