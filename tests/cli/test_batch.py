@@ -102,7 +102,7 @@ def test_invalid_lines_fail_alone(run: Any, checkpoint: Path, tmp_path: Path):
             "allowed: at most 159",
             "steps is 'many'",
             "the prompt is 5",
-            "noise_level is 'much'; allowed: more than 0, at most 1",
+            "strength is 'much'; allowed: more than 0, at most 1",
             "n is 0",
             "id is [1]; allowed",
             "",
