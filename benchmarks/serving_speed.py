@@ -7,7 +7,7 @@ import functools
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,8 @@ def overhead(requests: int, name: str = "tiny") -> Overhead:
                 pairs.append((answer.first_s, answer.seconds, first, whole))
         rates = [
             (
-                await _tokens_per_s(client, 1, 16, by_token=by_token),
-                await _tokens_per_s(client, 16, 48, by_token=by_token),
+                await _tokens_per_s(client, 1, _bodies(16, by_token=by_token)),
+                await _tokens_per_s(client, 16, _bodies(48, by_token=by_token)),
             )
             for _ in range(3)
         ]
@@ -105,12 +105,16 @@ def overhead(requests: int, name: str = "tiny") -> Overhead:
     )
 
 
-async def _tokens_per_s(client: Client, num_clients: int, total: int, *, by_token: bool = False) -> float:
-    counts, numbers = list[int](), iter(range(total))
+def _bodies(total: int, *, by_token: bool = False) -> Iterator[_Json]:
+    return (_body(64, 1000 + i, by_token=by_token) for i in range(total))
+
+
+async def _tokens_per_s(client: Client, num_clients: int, bodies: Iterator[_Json]) -> float:
+    counts: list[int] = []
 
     async def work() -> None:
-        for i in numbers:
-            answer = await client.ask(CHAT, _body(64, 1000 + i, by_token=by_token))
+        for body in bodies:
+            answer = await client.ask(CHAT, body)
             counts.append(answer.json["usage"]["completion_tokens"])
 
     started = time.perf_counter()
@@ -142,22 +146,10 @@ def servers(ports: Sequence[int], rounds: int, tokens: int = 64) -> Servers:
         return {"model": model, "messages": messages, "max_tokens": tokens, "temperature": 0.0}
 
     async def measure(client: Client, model: str, start: int) -> tuple[float, float, float]:
-        numbers = iter(range(start, start + 100))
-        counts: list[int] = []
-
-        async def answer() -> None:
-            whole = await client.ask(CHAT, body(model, next(numbers)))
-            counts.append(whole.json["usage"]["completion_tokens"])
-
-        options = {"include_usage": True}
-        streams = [
-            await client.ask(CHAT, body(model, next(numbers)) | {"stream": True, "stream_options": options})
-            for _ in range(3)
-        ]
+        streaming = {"stream": True, "stream_options": {"include_usage": True}}
+        streams = [await client.ask(CHAT, body(model, start + i) | streaming) for i in range(3)]
         one = sum(stream.events[-1]["usage"]["completion_tokens"] for stream in streams)
-        started = time.perf_counter()
-        await asyncio.gather(*(answer() for _ in range(16)))
-        many = sum(counts) / (time.perf_counter() - started)
+        many = await _tokens_per_s(client, 16, (body(model, start + i) for i in range(3, 19)))
         first = statistics.median(stream.first_s for stream in streams)
         return first, one / sum(stream.seconds for stream in streams), many
 
@@ -196,8 +188,8 @@ def replicas(rounds: int, requests: int = 160) -> Replicas:
         for number, rates in found.items():
             with tempfile.TemporaryDirectory() as directory, ray_server(Path(directory), number) as port:
                 client = Client(port)
-                asyncio.run(_tokens_per_s(client, 16, 32))
-                rates.append(asyncio.run(_tokens_per_s(client, 16, requests)))
+                asyncio.run(_tokens_per_s(client, 16, _bodies(32)))
+                rates.append(asyncio.run(_tokens_per_s(client, 16, _bodies(requests))))
     ratios = [two / one for one, two in zip(found[1], found[2], strict=True)]
     return Replicas(tokens_per_s=found, ratio=statistics.median(ratios))
 

@@ -16,9 +16,9 @@ import typer
 from sfumato.cli.options import MODEL_HELP, Sampling, Stop, System, Weights, complete_model
 from sfumato.cli.output import take_stdin
 from sfumato.cli.run import print_text, print_usage
-from sfumato.config import check_number
+from sfumato.config import check_choice, check_number
 from sfumato.data.kinds import visible_turns
-from sfumato.errors import CapacityError, RequestError, SfumatoError, unknown
+from sfumato.errors import CapacityError, RequestError, SfumatoError
 from sfumato.interrupts import Interrupted, Signals
 
 if TYPE_CHECKING:
@@ -156,8 +156,7 @@ class Conversation:
             return True
         name, _, value = text.partition(" ")
         commands = [usage.partition(" ")[0] for usage in _COMMANDS]
-        if name not in commands:
-            raise RequestError(unknown("command", name, commands))
+        check_choice("command", name, commands)
         self.draft = None
         if name != "/quit":
             getattr(self, f"_{name[1:]}")(value.strip())

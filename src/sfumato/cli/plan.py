@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sfumato.cli.output import print_table
-from sfumato.errors import ConfigError, unknown
+from sfumato.config import check_choice
+from sfumato.errors import ConfigError
 
 if TYPE_CHECKING:
     from sfumato.training.plan import Plan
@@ -35,8 +36,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
     from sfumato.training.plan import MFU, count_parameters, plan
     from sfumato.training.run import outline
 
-    if gpu not in GPUS:
-        raise ConfigError(unknown("gpu", gpu, GPUS))
+    check_choice("gpu", gpu, GPUS, ConfigError)
     mfu = MFU if mfu is None else mfu
     recipe = _recipe(subject, overrides)
     model = outline(recipe)

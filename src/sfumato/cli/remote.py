@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack, cast
 
 from sfumato.client import Answer, Client, ClientOptions, Draft
+from sfumato.config import check_choice
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, FinishReason, Result, Usage
-from sfumato.errors import CapacityError, RequestError, ServerError, unknown
+from sfumato.errors import CapacityError, ServerError
 
 if TYPE_CHECKING:
     from sfumato.engine.options import GenerateOptions
@@ -29,8 +30,8 @@ class RemoteModel:
     def __init__(self, client: Client, name: str | None = None) -> None:
         self._client, cards = client, client.models()
         names = [card.name for card in cards]
-        if name is not None and name not in names:
-            raise RequestError(unknown("model", name, names))
+        if name is not None:
+            check_choice("model", name, names)
         self._card = cards[0 if name is None else names.index(name)]
 
     def __repr__(self) -> str:

@@ -105,15 +105,15 @@ class CanvasText:
         self.end: Json | None = None
         """The event that marks the canvas as final."""
 
-    def take(self, data: str) -> Draft | None:
-        """The text after an event; None if unchanged.
+    def take(self, data: str | Json) -> Draft | None:
+        """The text after an event, or its JSON; None if unchanged.
 
         Raises:
             LostTrackError: if an event is missing; the text is unchanged, and a snapshot is needed next.
         """
         known, self.seq = self.seq, None
         try:
-            event: Json = json.loads(data)
+            event: Json = json.loads(data) if isinstance(data, str) else data
             seq, kind = event["seq"], event["type"]
             if kind != "canvas.snapshot" and (known is None or seq != known + 1):
                 raise LostTrackError(f"event {seq} of a canvas does not follow {known}")

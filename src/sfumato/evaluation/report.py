@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from sfumato.checkpoints.registry import find_model
 from sfumato.checkpoints.tensors import weight_files
+from sfumato.config import check_choice
 from sfumato.data.tasks.base import Item, Task
-from sfumato.errors import CheckpointError, ConfigError, unknown
+from sfumato.errors import CheckpointError, ConfigError
 from sfumato.evaluation.corpora import Corpus
 from sfumato.evaluation.records import Record, Records
 from sfumato.evaluation.suite import Suite
@@ -116,8 +117,7 @@ class Report:
             ConfigError: if a system is unknown.
         """
         for name in only or ():
-            if name not in self.suite.systems:
-                raise ConfigError(unknown("system", name, self.suite.systems))
+            check_choice("system", name, self.suite.systems, ConfigError)
         with self.records() as records:
             return {
                 system: [

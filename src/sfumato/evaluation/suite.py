@@ -30,11 +30,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sfumato.client.connection import is_url
-from sfumato.config import load_recipe
+from sfumato.config import check_choice, load_recipe
 from sfumato.data.tasks import find_task
 from sfumato.data.tasks.base import Task
 from sfumato.engine.options import GenerateOptions
-from sfumato.errors import ConfigError, RequestError, unknown
+from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.corpora import CORPORA, Corpus
 from sfumato.sampling.samplers.base import find_sampler
 
@@ -85,8 +85,7 @@ class SystemConfig:
                 except RequestError as error:
                     raise ConfigError(f"{where}.options: {error}") from None
             for option in self.options:
-                if option not in allowed:
-                    raise ConfigError(unknown(f"option of {where}", option, allowed))
+                check_choice(f"option of {where}", option, allowed, ConfigError)
 
 
 @dataclass(frozen=True, kw_only=True)

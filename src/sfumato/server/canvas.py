@@ -289,9 +289,8 @@ async def ag_ui_events(canvas_id: str, parts: AsyncGenerator[str, None]) -> Asyn
     yield sse({"type": "RUN_STARTED"} | run | {"protocolVersion": "1.0"})
     try:
         async for part in parts:
-            data = part.partition("data: ")[2]
-            event: _Json = json.loads(data)
-            text.take(data)
+            event: _Json = json.loads(part.partition("data: ")[2])
+            text.take(event)
             content = {"text": text.draft.text, "rev": event["rev"], "kind": event["type"].removeprefix("canvas.")}
             if not shown or event["type"] == "canvas.snapshot":
                 yield sse({"type": "ACTIVITY_SNAPSHOT"} | about | {"content": content, "replace": True})

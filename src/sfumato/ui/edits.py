@@ -22,7 +22,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from sfumato.errors import RequestError, unknown
+from sfumato.config import check_choice
+from sfumato.errors import RequestError
 from sfumato.ui.tree import Component, check_page, kinds, read_line, slot_ids, visible
 
 REFUSALS = ("not on this screen", "a screen cannot do that", "more than one fits")
@@ -48,8 +49,7 @@ def execute(page: Component, program: str) -> Component:
     for line in program.split("\n"):
         name, _, rest = line.partition(" ")
         try:
-            if name not in OPERATIONS:
-                raise RequestError(unknown("operation", name, OPERATIONS))
+            check_choice("operation", name, OPERATIONS)
             form, operation = OPERATIONS[name]
             match = re.fullmatch(form, rest)
             if match is None:

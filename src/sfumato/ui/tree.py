@@ -23,6 +23,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from sfumato.config import check_choice
 from sfumato.errors import RequestError, unknown
 
 MAX_DEPTH = 4
@@ -128,8 +129,7 @@ class Component:
     children: tuple[Component, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in kinds():
-            raise RequestError(unknown("component", self.kind, kinds()))
+        check_choice("component", self.kind, kinds())
         kind, where = kinds()[self.kind], f"{self.kind} {self.id}"
         indices = []
         for word in self.words:
@@ -209,8 +209,7 @@ class Component:
             raise RequestError(
                 f"a component is {given!r}; allowed: strings for component, id and text, a list of cells"
             )
-        if kind not in kinds():
-            raise RequestError(unknown("component", kind, kinds()))
+        check_choice("component", kind, kinds())
         words, known = [], kinds()[kind]
         for name in known.properties:
             if name not in rest:

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, get_args
 
+from sfumato.config import check_choice
 from sfumato.data.kinds import PromptKind
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import ConfigError
 
 Split = Literal["train", "test"]
 
@@ -118,8 +119,7 @@ def draw(task: Task, split: Split, seed: int) -> Item:
     Raises:
         ConfigError: if the split is unknown, or no item of it was drawn.
     """
-    if split not in get_args(Split):
-        raise ConfigError(unknown("split", str(split), get_args(Split)))
+    check_choice("split", split, get_args(Split), ConfigError)
     for attempt in range(_MAX_DRAWS):
         item = task.generate(sub_seed(task.name, split, seed, attempt))
         if task.fixed or split_of(item.prompt) == split:

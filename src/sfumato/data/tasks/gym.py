@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sfumato.config import check_choice
 from sfumato.data.tasks.base import Item, Task
-from sfumato.errors import ConfigError, unknown
+from sfumato.errors import ConfigError
 
 PREFIX = "gym:"
 # pool_matrix refuses larger seeds; the others take any.
@@ -30,8 +31,7 @@ class Gym(Task):
             ) from error
         # A composite is made of other generators and has no defaults of its own.
         names = factory.DATASETS.keys() - {"composite"}
-        if generator not in names:
-            raise ConfigError(unknown("reasoning-gym task", generator, names))
+        check_choice("reasoning-gym task", generator, names, ConfigError)
         self.name = PREFIX + generator
         self._generator = generator
         self._create = factory.create_dataset

@@ -121,19 +121,19 @@ class Edit(_Interface):
         self, unseen: Unseen = "", *, suffix: str = "", draw: Callable[[Random], Command] | None = None
     ) -> None:
         super().__init__(unseen, suffix=suffix)
-        self._draw_other = draw
+        self._draw_command = draw or self._draw_seen
 
     def generate(self, seed: int) -> Item:
         """A screen with a command about it."""
         random = Random(seed)
-        command = self._draw_other(random) if self._draw_other else self._draw_command(random)
+        command = self._draw_command(random)
         return Item(
             prompt=to_text(command.page) + MARK + distort(command.sentence, random),
             response=command.program,
             meta={"intent": command.intent},
         )
 
-    def _draw_command(self, random: Random) -> Command:
+    def _draw_seen(self, random: Random) -> Command:
         return self._draw(draw_command, random, unseen_intent=self.unseen == "combinations")
 
     def check(self, item: Item, response: str) -> bool:
