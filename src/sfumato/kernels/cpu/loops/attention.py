@@ -1,8 +1,8 @@
 """Attention over a pool of keys and values: positions of many texts, each attending to its own. Float32 on a CPU.
 
-Thirty-two query heads that read the same keys are processed together, a block of keys at a time. Scores are stored with
-the queries side by side, so the softmax works on whole vectors and never sums across a register. A query's result
-depends only on the query and its text, to the last bit.
+Thirty-two query heads that read the same keys are processed together, or four if there are no more, a block of keys at
+a time. Scores are stored with the queries side by side, so the softmax works on whole vectors and never sums across a
+register. A query's result depends only on the query and its text, to the last bit.
 
 Source: Dao et al. 2022, FlashAttention, arXiv 2205.14135, for processing keys in blocks.
 """
@@ -45,40 +45,44 @@ from sfumato.kernels.cpu.loops.sizes import QUERIES, features
 _BLOCK = 128
 # Keys whose sums fill the registers.
 _KEYS_AT_ONCE = 12 if "avx512f" in features() else 3
+# Maximum rows that are processed in narrow vectors, as when a text is written one token at a time.
+_FEW = 4
 
 
-@code
-def _score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: Any, out: Any) -> Any:
-    """Multiply some keys with the queries, which are stored side by side per element."""
+def _scoring(num_rows: int) -> Any:
+    """Emit the products of some keys with the queries, which are stored side by side per element."""
+    lanes_kind = ir.VectorType(FLOAT, num_rows)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         keys, key_stride, queries, size, out = arguments
-        sums = [cgutils.alloca_once(builder, LANES) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        sums = [cgutils.alloca_once(builder, lanes_kind) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
         for one in sums:
-            builder.store(ir.Constant(LANES, None), one)
+            builder.store(ir.Constant(lanes_kind, None), one)
         rows = [builder.add(keys, builder.mul(key_stride, WORD(row))) for row in range(_KEYS_AT_ONCE)]
         with cgutils.for_range(builder, size) as loop:
-            lanes = builder.load(pointer(builder, LANES, queries, builder.mul(loop.index, WORD(LINE))), align=4)
+            lanes = builder.load(pointer(builder, lanes_kind, queries, builder.mul(loop.index, WORD(LINE))), align=4)
             for row, one in zip(rows, sums, strict=True):
                 element = builder.load(pointer(builder, FLOAT, row, builder.mul(loop.index, WORD(4))), align=4)
                 add_product(builder, one, element, lanes)
         for number, one in enumerate(sums):
-            builder.store(builder.load(one), pointer(builder, LANES, out, WORD(LINE * number)), align=4)
+            builder.store(builder.load(one), pointer(builder, lanes_kind, out, WORD(LINE * number)), align=4)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 5), generate
+    @code
+    def score(typing_context: Any, keys: Any, key_stride: Any, queries: Any, size: Any, out: Any) -> Any:
+        return types.void(*[types.int64] * 5), generate
+
+    return score
 
 
-@code
-def _mix(
-    typing_context: Any, weights: Any, slots: Any, values: Any, slot_stride: Any, count: Any, out: Any, out_stride: Any
-) -> Any:
-    """Add weighted values to some rows, 32 elements at a time; the weights are stored side by side per key."""
+def _mixing(num_rows: int) -> Any:
+    """Emit the addition of weighted values to some rows, 32 elements at a time; the weights are stored side by side per
+    key."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         weights, slots, values, slot_stride, count, out, out_stride = arguments
-        sums = [cgutils.alloca_once(builder, LANES) for _ in range(ROWS_AT_ONCE)]  # type: ignore[no-untyped-call]
-        places = [pointer(builder, LANES, out, builder.mul(out_stride, WORD(number))) for number in range(ROWS_AT_ONCE)]
+        sums = [cgutils.alloca_once(builder, LANES) for _ in range(num_rows)]  # type: ignore[no-untyped-call]
+        places = [pointer(builder, LANES, out, builder.mul(out_stride, WORD(number))) for number in range(num_rows)]
         for one, place in zip(sums, places, strict=True):
             builder.store(builder.load(place, align=4), one)
         with cgutils.for_range(builder, count) as loop:
@@ -92,7 +96,20 @@ def _mix(
             builder.store(builder.load(one), place, align=4)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 7), generate
+    @code
+    def mix(
+        typing_context: Any,
+        weights: Any,
+        slots: Any,
+        values: Any,
+        slot_stride: Any,
+        count: Any,
+        out: Any,
+        out_stride: Any,
+    ) -> Any:
+        return types.void(*[types.int64] * 7), generate
+
+    return mix
 
 
 @njit(error_model="numpy")
@@ -106,30 +123,30 @@ def _mask(base: int, score_KR: Array, ahead_R: Array, behind_R: Array) -> None:
             score_KR[k, r] = score_KR[k, r] if reads else F(NEVER)
 
 
-@code
-def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, faded: Any) -> Any:
-    """Turn a block's scores into weights, and compute the factor by which earlier weights shrink."""
+def _weighing(num_rows: int) -> Any:
+    """Emit code that turns a block's scores into weights, and computes the factor by which earlier weights shrink."""
+    kind = ir.VectorType(FLOAT, num_rows)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         scores, count, *others = arguments
-        best, total, faded = (pointer(builder, LANES, address) for address in others)
-        never = ir.Constant(LANES, [NEVER] * QUERIES)
-        above, added = (cgutils.alloca_once(builder, LANES) for _ in range(2))  # type: ignore[no-untyped-call]
+        best, total, faded = (pointer(builder, kind, address) for address in others)
+        never = ir.Constant(kind, [NEVER] * num_rows)
+        above, added = (cgutils.alloca_once(builder, kind) for _ in range(2))  # type: ignore[no-untyped-call]
         before = builder.load(best, align=4)
         builder.store(before, above)
-        builder.store(ir.Constant(LANES, None), added)
+        builder.store(ir.Constant(kind, None), added)
         with cgutils.for_range(builder, count) as loop:
-            score = builder.load(pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE))), align=4)
+            score = builder.load(pointer(builder, kind, scores, builder.mul(loop.index, WORD(LINE))), align=4)
             highest = builder.load(above)
             builder.store(builder.select(builder.fcmp_ordered(">", score, highest), score, highest), above)
         highest = builder.load(above)
         fading = exp_of(builder, builder.fsub(before, highest))
         with cgutils.for_range(builder, count) as loop:
-            place = pointer(builder, LANES, scores, builder.mul(loop.index, WORD(LINE)))
+            place = pointer(builder, kind, scores, builder.mul(loop.index, WORD(LINE)))
             score = builder.load(place, align=4)
             # 0 where masked, even if nothing was read so far; NaN stays NaN.
             read = builder.fcmp_unordered("!=", score, never)
-            weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(LANES, None))
+            weight = builder.select(read, exp_of(builder, builder.fsub(score, highest)), ir.Constant(kind, None))
             builder.store(weight, place, align=4)
             builder.store(builder.fadd(builder.load(added), weight), added)
         builder.store(highest, best, align=4)
@@ -138,7 +155,15 @@ def _weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, 
         builder.store(builder.fadd(faded_total, builder.load(added)), total, align=4)
         return context.get_dummy_value()
 
-    return types.void(*[types.int64] * 5), generate
+    @code
+    def weigh(typing_context: Any, scores: Any, count: Any, best: Any, total: Any, faded: Any) -> Any:
+        return types.void(*[types.int64] * 5), generate
+
+    return weigh
+
+
+_score, _weigh, _mix = _scoring(QUERIES), _weighing(QUERIES), _mixing(ROWS_AT_ONCE)
+_score_few, _weigh_few, _mix_few = _scoring(_FEW), _weighing(_FEW), _mixing(min(_FEW, ROWS_AT_ONCE))
 
 
 def attend(job: Any) -> None:
@@ -195,7 +220,8 @@ def attend(job: Any) -> None:
                 )
                 for e in range(size):
                     query_ER[e, r] = query_E[e] * scale
-            query_ER[:, num_rows:] = F(0.0)
+            few = num_rows <= _FEW
+            query_ER[:, num_rows : _FEW if few else QUERIES] = F(0.0)
             mean_RE[:], best_R[:], total_R[:] = F(0.0), F(NEVER), F(0.0)
             slot_K = carray(at(head[17] + 4 * slots_at), (end,), np.int32)
             # Blocks start at the same keys whatever the other rows are.
@@ -213,9 +239,17 @@ def attend(job: Any) -> None:
                             held = 4 * (np.int64(slot_K[base + k + i]) * slot_stride + group * size)
                             key_KE[i] = carray(at(keys + held), (size,), F)
                         from_key, stride = place_of(key_KE), 4 * size
-                    _score(from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * LINE)
+                    given = (from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * LINE)
+                    if few:
+                        _score_few(*given)
+                    else:
+                        _score(*given)
                 _mask(base, score_KR[:num_keys], ahead_R, behind_R)
-                _weigh(place_of(score_KR), num_keys, place_of(best_R), place_of(total_R), place_of(faded_R))
+                scores = (place_of(score_KR), num_keys, place_of(best_R), place_of(total_R), place_of(faded_R))
+                if few:
+                    _weigh_few(*scores)
+                else:
+                    _weigh(*scores)
                 for r in range(num_rows):
                     for e in range(width):
                         mean_RE[r, e] *= faded_R[r]
@@ -225,10 +259,14 @@ def attend(job: Any) -> None:
                         held = np.int64(slot_K[base + k]) * slot_stride + group * size
                         value_KE[k, :size] = carray(at(values + 4 * held), (size,), F)
                     from_value, from_slot, stride = place_of(value_KE), place_of(own_K), width
-                for r in range(0, num_rows, ROWS_AT_ONCE):
+                for r in range(0, num_rows, min(_FEW, ROWS_AT_ONCE) if few else ROWS_AT_ONCE):
                     for e in range(0, width, QUERIES):
                         weights, out = place_of(score_KR) + 4 * r, place_of(mean_RE) + 4 * (r * width + e)
-                        _mix(weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
+                        rows = (weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
+                        if few:
+                            _mix_few(*rows)
+                        else:
+                            _mix(*rows)
             for r in range(num_rows):
                 out_E = out_NHE[row + query_R[r], own_R[r]]
                 inverse = F(1.0) / total_R[r]

@@ -80,9 +80,10 @@ def pointer(builder: Any, kind: Any, *terms: Any) -> Any:
 
 def add_product(builder: Any, sums: Any, factor: Any, lanes: Any) -> None:
     """Add a number times a vector to sums."""
-    nothing, everywhere = ir.Constant(LANES, ir.Undefined), ir.Constant(ir.VectorType(INT, NUM_LANES), [0] * NUM_LANES)
+    kind, count = lanes.type, lanes.type.count
+    nothing, everywhere = ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(INT, count), [0] * count)
     factors = builder.shuffle_vector(builder.insert_element(nothing, factor, INT(0)), nothing, everywhere)
-    builder.store(call(builder, f"llvm.fmuladd.v{NUM_LANES}f32", LANES, factors, lanes, builder.load(sums)), sums)
+    builder.store(call(builder, f"llvm.fmuladd.v{count}f32", kind, factors, lanes, builder.load(sums)), sums)
 
 
 @code

@@ -132,9 +132,8 @@ def multiply(job: Any) -> None:
     shapes_2B = np.empty((2, LINE), np.uint8)
     product_MP = np.empty((most_rows, PANEL), Z)
     factors_MG2 = np.empty((most_rows if bits else 0, num_groups, 2), F)
-    # Whole lines.
+    # Whole lines. Its address is taken at each use, because numba frees an array after its last use.
     kept = np.empty(GROUP_BYTES + LINE if bits == 4 else 0, np.uint8)
-    memory = (place_of(kept) + LINE - 1) // LINE * LINE
     stride = 4 * num_panels * PANEL
     if sums:
         out += claim_seat(job) * num_rows * stride
@@ -184,6 +183,7 @@ def multiply(job: Any) -> None:
                     first_sum, sum_stride = place_of(factors_MG2), 8 * num_groups
                 product = (x, depth, panel, first_sum, sum_stride, to, to_stride, ahead)
                 if bits and by_tiles:
+                    memory = (place_of(kept) + LINE - 1) // LINE * LINE
                     multiply_groups_by_tiles(rows, product, place_of(shapes_2B), memory)
                 elif bits:
                     multiply_groups(rows, product, bits)
