@@ -103,6 +103,13 @@ def test_invalid_spans_are_refused(model: TextModel, spans: list[tuple[int, int]
         model.edit("abc\r\ne\u0301x", spans=spans)
 
 
+def test_none_takes_the_default_of_every_option(model: TextModel):
+    nothing = dict.fromkeys(("seed", "budget", "steps", "top_logprobs", "strength", "min_certainty", "spans"))
+    assert model.edit("a = 1", **nothing).tokens == model.edit("a = 1").tokens
+    nothing = dict.fromkeys(("seed", "length", "max_tokens", "stop", "prompt", "sampler"))
+    assert model.infill("a = ", **nothing).tokens == model.infill("a = ").tokens
+
+
 def test_lone_surrogates_are_refused(model: TextModel):
     with pytest.raises(RequestError, match=r"the text has \\ud83d at 2"):
         model.edit("ab\ud83d cd", spans=[(0, 1)])

@@ -97,6 +97,8 @@ def test_function_call(client: openai.OpenAI, stream: bool, choice: object):
         response = client.responses.create(**given)  # type: ignore[call-overload]
     [call] = response.output
     assert (call.type, call.name) == ("function_call", "add")
+    assert call.id.startswith("fc_")
+    assert call.call_id.startswith("call_")
     assert 0 <= json.loads(call.arguments)["a"] <= 9
 
 

@@ -43,7 +43,7 @@ def convert(
         Literal["w4a8", "w8a8"] | None,
         typer.Option(
             help="Write weights of any model as a CPU multiplies them, in 4 or 8 bits. Loading maps the files, so "
-            "starts take seconds."
+            "starts take seconds. For int8 and int4, use --bits."
         ),
     ] = None,
     dtype: Annotated[

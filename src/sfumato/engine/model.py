@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Literal, Unpack, cast, overload
+from typing import Literal, Unpack, overload
 
 import torch
 
@@ -16,7 +16,7 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
-from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
+from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions, given_options
 from sfumato.engine.prompts import Prompt, check_length, encode_prompt, start_from
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start, results_of
 from sfumato.engine.rewriting import edit_text, infill_text
@@ -235,7 +235,7 @@ class TextModel:
             CapacityError: if the gap and its context do not fit the model.
         """
         self._check_sees_suffix("infill")
-        ranked = infill_text(self, prefix, suffix, n, options)
+        ranked = infill_text(self, prefix, suffix, n, given_options(options))
         return ranked if n > 1 else ranked[0]
 
     @overload
@@ -261,7 +261,7 @@ class TextModel:
             CapacityError: if a span and its context do not fit the model.
         """
         self._check_sees_suffix("edit")
-        ranked = edit_text(self, text, n, options)
+        ranked = edit_text(self, text, n, given_options(options))
         return ranked if n > 1 else ranked[0]
 
     def _check_sees_suffix(self, what: str) -> None:
@@ -316,7 +316,7 @@ class TextModel:
             CapacityError: if prompt and answer do not fit the model.
         """
         config = self._sampler_config(options)
-        options = cast("GenerateOptions", {name: value for name, value in options.items() if value is not None})
+        options = given_options(options)
         for name in ("raw", "check_prompt", "trace", "record"):
             if not isinstance(given := options.get(name, False), bool):
                 raise RequestError(f"{name} is {given!r}; allowed: True or False")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, TypedDict, cast
+from typing import Literal, TypedDict, TypeVar, cast
 
 from sfumato.constraints.dfa import TextConstraint
 from sfumato.constraints.json_schema import Order
@@ -21,6 +21,7 @@ from sfumato.sampling.samplers.reverse import RemaskSchedule
 
 Schema = Mapping[str, object] | bool | str | type
 """A JSON Schema as an object or JSON text, or a pydantic model."""
+Options = TypeVar("Options", bound=Mapping[str, object])
 
 
 class SamplerOptions(TypedDict, total=False):
@@ -162,6 +163,11 @@ class EditOptions(CanvasOptions, total=False):
     """Minimum certainty of an edit, in nats; otherwise the text stays, with finish_reason "unsure"."""
     on_draft: Callable[[str], None] | None
     """Called after each step with the whole text as it reads now; if several lengths are tried, with one of them."""
+
+
+def given_options(options: Options) -> Options:
+    """Those that are not None."""
+    return cast(Options, {name: value for name, value in options.items() if value is not None})
 
 
 def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]) -> CanvasOptions:

@@ -61,8 +61,7 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     noise_level = 1.0 if strength is None else strength
     check_number("strength", noise_level, 0, 1, above=True)
     check_number("budget", budget, 1, whole=True)
-    needed: object = options.get("min_certainty")
-    needed = model.generation.get("min_certainty", -math.inf) if needed is None else needed
+    needed: object = options.get("min_certainty", model.generation.get("min_certainty", -math.inf))
     if isinstance(needed, bool) or not isinstance(needed, int | float) or not needed <= 0:
         raise RequestError(f"min_certainty is {needed!r}; allowed: nats up to 0, or -inf for any edit")
     shared, seeds = canvas_options(options, EditOptions.__optional_keys__), _seeds(options, n)

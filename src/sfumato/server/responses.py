@@ -236,11 +236,16 @@ def _message(item_id: str, status: str, *content: _Json) -> _Json:
 
 
 def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> _Json:
-    """The output of a result: a text, or a function call."""
+    """The output of a result: a message with this id, or a function call with one of its own kind."""
     call = call_of(chat, result)
     if call is not None:
         call_id = f"call_{uuid.uuid4().hex[:24]}"
-        head = {"id": item_id, "type": "function_call", "call_id": call_id, "status": "completed"}
+        head = {
+            "id": item_id.replace("msg_", "fc_"),
+            "type": "function_call",
+            "call_id": call_id,
+            "status": "completed",
+        }
         return head | call.model_dump()
     logprobs = logprobs_of(model, result) if chat.wants_logprobs else []
     status = "completed" if finish_reason(result) == "stop" else "incomplete"
@@ -279,7 +284,7 @@ async def response_stream(
         end = response | _ended(result, item)
         parts = []
         if item["type"] == "function_call":
-            whole = {"item_id": item_id, "output_index": 0}
+            whole = {"item_id": item["id"], "output_index": 0}
             begun = item | {"arguments": "", "status": "in_progress"}
             parts += [
                 event("response.output_item.added", output_index=0, item=begun),

@@ -170,7 +170,9 @@ def draw_commands(random: Random) -> Command:
                 continue
             named = select(page, command.selector)
             touched = {each.id for component in named for each in component.walk()}
-            if it and (found[0].intent in ("delete", "copy", _UNDOES.get(intent)) or intent in ("delete", found[0].intent)):
+            if it and (
+                found[0].intent in ("delete", "copy", _UNDOES.get(intent)) or intent in ("delete", found[0].intent)
+            ):
                 continue
             if touched & used and not it:
                 continue
