@@ -18,6 +18,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.rewriting import Rewriting
 from sfumato.errors import RequestError
 from sfumato.spec import GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
 
 Make = Callable[..., TextModel]
 
@@ -101,6 +102,39 @@ def test_cut_marks_exactly_the_spans_as_free(model: TextModel):
 def test_invalid_spans_are_refused(model: TextModel, spans: list[tuple[int, int]], message: str):
     with pytest.raises(RequestError, match=message):
         model.edit("abc\r\ne\u0301x", spans=spans)
+
+
+def test_far_text_stays_and_is_not_read(model: TextModel, monkeypatch: pytest.MonkeyPatch):
+    read: list[int] = []
+    for name in ("encode", "encode_with_offsets"):
+        encode = getattr(Tokenizer, name)
+        monkeypatch.setattr(
+            Tokenizer, name, lambda self, text, encode=encode: (read.append(len(text)), encode(self, text))[1]
+        )
+    line = "def area(a, b):\n    return a + b\n"
+    text = line * 3
+    start = len(line) + line.index("a +")
+    far = "# one\r\n\u00e9\t" * 20_000
+    drafts: list[str] = []
+    among = model.edit(
+        f"{far}\n{text}\n{far}",
+        spans=[(len(far) + start + 1, len(far) + start + 6)],
+        seed=3,
+        min_certainty=float("-inf"),
+        on_draft=drafts.append,
+    )
+    assert among.text.startswith(far)
+    assert among.text.endswith(far)
+    assert 0 < max(read) < len(far) // 4
+    assert all(draft.startswith(far) and draft.endswith(far) for draft in drafts)
+    assert drafts
+
+
+def test_what_is_out_of_reach_changes_no_infill(model: TextModel):
+    line, far = "# a line of text\n", "x = 1\n" * 50_000
+    prefix, suffix = line * 500 + "def area(a, b):\n    return ", "\n" + line * 500
+    near = model.infill(prefix, suffix, length=3, seed=1)
+    assert model.infill(far + prefix, suffix + far, length=3, seed=1).tokens == near.tokens
 
 
 def test_none_takes_the_default_of_every_option(model: TextModel):

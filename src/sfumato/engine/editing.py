@@ -64,12 +64,11 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
             or cuts a character in two.
     """
     ordered = sorted(as_list(name, spans, "span"))
-    whole = {0, len(text)} | {match.end() for match in regex.finditer(r"\X", text)} if ordered else set()
     for start, end in ordered:
         if not 0 <= start < end <= len(text):
             raise RequestError(f"{name} has ({start}, {end}); allowed: 0 <= start < end <= {len(text)}")
         for offset in (start, end):
-            if offset not in whole:
+            if _cuts_a_character(text, offset):
                 before, after = text[offset - 1], text[offset]
                 raise RequestError(
                     f"{name} has ({start}, {end}), which cuts a character at {offset}, between U+{ord(before):04X} and "
@@ -79,6 +78,20 @@ def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[S
         if other_start < end:
             raise RequestError(f"{name} has ({start}, {end}) and ({other_start}, {other_end}), which overlap")
     return ordered
+
+
+def _cuts_a_character(text: str, offset: int) -> bool:
+    # Characters end with their line.
+    line = text.rfind("\n", 0, offset) + 1
+    ends = (line + match.end() for match in regex.finditer(r"\X", text[line : offset + 1]))
+    return line < offset < len(text) and offset not in ends
+
+
+def surroundings(text: str, start: int, end: int, num_characters: int) -> Span:
+    """The lines within some characters of a part of a text; of long lines only the nearer part."""
+    first = text.rfind("\n", 0, max(0, start - num_characters)) + 1
+    last = text.find("\n", end + num_characters) + 1 or len(text)
+    return max(first, start - 2 * num_characters), min(last, end + 2 * num_characters)
 
 
 def between(text: str, spans: Sequence[Span]) -> list[Span]:

@@ -194,8 +194,8 @@ def choose_excerpts(
     if not excerpts:
         lines = len(whole.text.splitlines())
         held = max(1, lines * max_positions // positions(whole.text))
-        what, allowed = ("text is", "a span with --span (spans=)") if spans is None else ("spans are", "fewer lines")
-        raise RequestError(
-            f"the {what} too long for {model.name}, which reads about {held} of {lines} lines at once; name {allowed}"
-        )
+        what, read, allowed = "spans are", f"{held} lines", "fewer lines"
+        if spans is None:
+            what, read, allowed = "text is", f"{held} of {lines} lines", "a span with --span (spans=)"
+        raise RequestError(f"the {what} too long for {model.name}, which reads about {read} at once; name {allowed}")
     return [(context(excerpt.text), excerpt) for excerpt in excerpts]
