@@ -67,6 +67,19 @@ def test_syntax_error_is_repaired_to_the_byte(tmp_path: Path) -> None:
     assert mend(tmp_path / "a.py", "--yes").exit_code == 0
 
 
+def test_stdin_comes_out_repaired() -> None:
+    done = CliRunner().invoke(app, ["mend", "-"], input=BROKEN.encode())
+    assert (done.exit_code, done.stdout_bytes) == (0, REPAIRED.encode())
+    latin = "# -*- coding: latin-1 -*-\nx = = '\u00e9'\n".encode("latin-1")
+    done = CliRunner().invoke(app, ["mend", "-"], input=latin)
+    assert (done.exit_code, done.stdout_bytes) == (1, latin)
+    assert "stdin: no repair was found that parses" in done.stderr
+    for more in (["a.py"], ["--yes"], ["--test", TEST]):
+        done = CliRunner().invoke(app, ["mend", "-", *more], input=BROKEN.encode())
+        assert (done.exit_code, done.stdout_bytes) == (2, b"")
+        assert "- stands for stdin; allowed: without other paths, and only with --model" in done.stderr
+
+
 def test_without_terminal_nothing_is_mended(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(BROKEN)
     done = mend(tmp_path)

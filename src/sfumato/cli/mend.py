@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -30,7 +31,9 @@ _ROOT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", ".git", ".h
 
 
 def mend(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or directories of them.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH", help="Python files, directories of them, or - for stdin.")
+    ],
     test: Annotated[
         str | None,
         typer.Option(
@@ -75,6 +78,10 @@ def mend(
     if as_json and yes:
         raise RequestError("--json is given with --yes; allowed: one of them, because --json writes nothing")
     config = _search_config(budget)
+    if Path("-") in paths:
+        if len(paths) > 1 or test is not None or doubts or as_json or dry_run or yes:
+            raise RequestError("- stands for stdin; allowed: without other paths, and only with --model")
+        _mend_stdin(model)
     found = find_sources(paths)
     if not found:
         raise RequestError(f"no Python source below {', '.join(map(str, paths))}")
@@ -114,6 +121,19 @@ def mend(
     if writes and changed:
         write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
     raise typer.Exit(1 if left or skipped or (changed and not writes) else 0)
+
+
+def _mend_stdin(model: str) -> NoReturn:
+    """Print the source on stdin, repaired."""
+    from sfumato.mend.files import decode_source
+
+    file = decode_source(Path("stdin"), take_stdin("Python source").buffer.read())
+    results = _mend_syntax([file], model)
+    left = [mended for _, mended in results if not mended.verified_by]
+    for mended in left:
+        typer.echo(f"stdin: {mended.reason}", err=True)
+    sys.stdout.buffer.write(file.encode(results[0][1].text if results and not left else file.text))
+    raise typer.Exit(1 if left else 0)
 
 
 def _show_doubts(files: list[SourceFile], skipped: list[str], model: str, *, as_json: bool) -> None:

@@ -75,6 +75,15 @@ def read_source(path: Path) -> SourceFile:
         raise RequestError(
             f"{path} is not Python source; allowed: {', '.join(SUFFIXES)}, or a script with #! ... python"
         )
+    return decode_source(path, content)
+
+
+def decode_source(path: Path, content: bytes) -> SourceFile:
+    """The content of a file as source.
+
+    Raises:
+        RequestError: if it is binary, or not in the declared encoding.
+    """
     if b"\0" in content:
         raise RequestError(f"{path} is binary: it holds a zero byte; allowed: Python source")
     try:
