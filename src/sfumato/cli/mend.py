@@ -132,7 +132,7 @@ def _mend_stdin(model: str) -> NoReturn:
     left = [mended for _, mended in results if not mended.verified_by]
     for mended in left:
         typer.echo(f"stdin: {mended.reason}", err=True)
-    sys.stdout.buffer.write(file.encode(results[0][1].text if results and not left else file.text))
+    sys.stdout.buffer.write(file.encode(results[0][1].text if results else file.text))
     raise typer.Exit(1 if left else 0)
 
 

@@ -25,6 +25,8 @@ from sfumato.text.tokenizer import Tokenizer
 
 Span = tuple[int, int]
 """Characters from start to end, end exclusive."""
+# Per position of a model: more than tokens have.
+_MAX_CHARACTERS = 16
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,13 @@ def _cuts_a_character(text: str, offset: int) -> bool:
     return line < offset < len(text) and offset not in ends
 
 
-def surroundings(text: str, start: int, end: int, num_characters: int) -> Span:
-    """The lines within some characters of a part of a text; of long lines only the nearer part."""
-    first = text.rfind("\n", 0, max(0, start - num_characters)) + 1
-    last = text.find("\n", end + num_characters) + 1 or len(text)
-    return max(first, start - 2 * num_characters), min(last, end + 2 * num_characters)
+def surroundings(text: str, start: int, end: int, num_positions: int) -> Span:
+    """The lines around a part of a text that a model with some positions can see, and more; of long lines only the
+    nearer part."""
+    reach = _MAX_CHARACTERS * num_positions
+    first = text.rfind("\n", 0, max(0, start - reach)) + 1
+    last = text.find("\n", end + reach) + 1 or len(text)
+    return max(first, start - 2 * reach), min(last, end + 2 * reach)
 
 
 def between(text: str, spans: Sequence[Span]) -> list[Span]:

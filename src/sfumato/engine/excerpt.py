@@ -63,19 +63,20 @@ class Excerpt:
     original: str
     """The whole text as given."""
     whole: str
-    """The whole text as the model reads it."""
+    """The text, or what surrounds the spans, as the model reads it."""
     starts: tuple[int, ...]
     """For each character of `whole`, and for its end, its offset in the original."""
     window: editing.Span
     """Range of `whole` that the model reads."""
 
     @classmethod
-    def of(cls, original: str) -> Excerpt:
-        """The whole text, except the ends of its last lines."""
+    def of(cls, original: str, part: editing.Span | None = None) -> Excerpt:
+        """The whole text or a part of it, except the ends of its last lines."""
+        first, last = part or (0, len(original))
         read: list[str] = []
         starts: list[int] = []
         indents = True
-        for match in _UNIT.finditer(original):
+        for match in _UNIT.finditer(original, first, last):
             unit = match[0]
             if unit == "\ufeff" and not match.start():
                 continue
@@ -83,7 +84,7 @@ class Excerpt:
             read.append("\n" if unit == "\r\n" else _TAB if unit == "\t" and indents else unit)
             starts += [match.start()] * len(read[-1])
         whole = "".join(read)
-        return cls(original, whole, (*starts, len(original)), (0, len(whole.rstrip("\n"))))
+        return cls(original, whole, (*starts, last), (0, len(whole.rstrip("\n"))))
 
     @property
     def text(self) -> str:
@@ -145,7 +146,7 @@ class Excerpt:
 
     def _written(self, offset: int, text: str) -> str:
         """A text with the original's indentation and line ends."""
-        line, given = self.whole[:offset].rpartition("\n")[2], self.original[self.starts[0] :]
+        line, given = self.whole[:offset].rpartition("\n")[2], self.original[self.starts[0] : self.starts[-1]]
         if len(re.findall("(?m)^\t", given)) > len(re.findall("(?m)^ ", given)):
             indent = "(?m)^ +" if not line.strip(" ") else "(?<=\n) +"
             text = re.sub(indent, lambda spaces: spaces[0].replace(_TAB, "\t"), text)
@@ -172,7 +173,9 @@ def choose_excerpts(
     Raises:
         RequestError: if the whole text, or the lines of the spans, do not fit.
     """
-    whole, max_positions = Excerpt.of(text), model.context_length
+    max_positions = model.context_length
+    part = editing.surroundings(text, spans[0][0], spans[-1][1], max_positions) if spans else None
+    whole = Excerpt.of(text, part)
     if instruction is None or spans == []:
         excerpt = whole if spans is None else replace(whole, window=(0, len(whole.whole)))
         return [(model.context(None, system), excerpt)]

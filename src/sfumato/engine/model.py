@@ -373,7 +373,7 @@ class TextModel:
             config = dataclasses.replace(config, sampler=sampler)
         settings = {name: value for name, value in options.items() if name not in _NO_SETTINGS}
         check_settings(settings, type(config.sampler), options=_NO_SETTINGS)
-        config = SamplerConfig.of({name: value for name, value in settings.items() if value is not None}, config)
+        config = SamplerConfig.of(given_options(settings), config)
         if steps is not None:
             config = dataclasses.replace(config, steps=steps)
         if temperature is not None:

@@ -39,8 +39,6 @@ _DOUBTED_SHARE = 0.25  # Share of a text's tokens that may be doubted; functions
 _HIDDEN_SHARE = 4
 # Models of random tokens: noise level at which given text is read.
 _LEAST_NOISE = 1e-6
-# Characters around a gap or spans that are read at all, per position of the model: more than tokens have.
-_NEAR_CHARACTERS = 16
 
 
 def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options: InfillOptions) -> list[Result]:
@@ -53,7 +51,7 @@ def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options:
     context = model.context(options.get("prompt"), options.get("system"))
     seeds = _seeds(options, n)
     job = Rewriting(model, context, seeds, canvas_options(options, InfillOptions.__optional_keys__))
-    first, last = editing.surroundings(prefix + suffix, len(prefix), len(prefix), _reach(model))
+    first, last = editing.surroundings(prefix + suffix, len(prefix), len(prefix), model.context_length)
     prefix, suffix = prefix[first:], suffix[: last - len(prefix)]
     return job.infill(prefix, suffix, length=length, max_tokens=max_tokens, stop=stop)
 
@@ -69,21 +67,15 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     if isinstance(needed, bool) or not isinstance(needed, int | float) or not needed <= 0:
         raise RequestError(f"min_certainty is {needed!r}; allowed: nats up to 0, or -inf for any edit")
     shared, seeds = canvas_options(options, EditOptions.__optional_keys__), _seeds(options, n)
-    tell = options.get("on_draft")
     check_characters(text)
     chosen = None if spans is None else editing.check_spans(text, spans)
-    head, tail = "", ""
-    if chosen:
-        first, last = editing.surroundings(text, chosen[0][0], chosen[-1][1], _reach(model))
-        head, text, tail = text[:first], text[first:last], text[last:]
-        chosen = [(start - first, end - first) for start, end in chosen]
     if instruction is not None:
         if not model.tokenizer.has_chat_template:
             raise RequestError(f"{model.name} has no chat template and takes no instructions; leave it out")
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
     for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
-        job = Rewriting(model, context, seeds, shared, tell and (lambda draft: tell(f"{head}{draft}{tail}")))
+        job = Rewriting(model, context, seeds, shared, options.get("on_draft"))
         covered = None if chosen is None else excerpt.cover(chosen)
         if covered is None or (covered and math.isfinite(needed)):
             found = job.read_and_edit(excerpt, covered, noise_level=noise_level, budget=budget, judge=judge)
@@ -92,14 +84,9 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
         before = [results[0].usage] if results else []
         results = [dataclasses.replace(one, usage=one.usage.plus_work(before)) for one in found]
         if sure := [one for one in results if one.failed or one.certainty >= needed]:
-            return [editing.expand_result(one, f"{head}{one.text}{tail}") for one in sure]
+            return sure
     error = f"not sure enough: nothing changed (certainty {results[0].certainty:.2f}, needed {needed:g})"
-    same = editing.expand_result(results[0], f"{head}{text}{tail}")
-    return [dataclasses.replace(same, finish_reason="unsure", error=error)]
-
-
-def _reach(model: EditableModel) -> int:
-    return _NEAR_CHARACTERS * model.context_length
+    return [dataclasses.replace(editing.expand_result(results[0], text), finish_reason="unsure", error=error)]
 
 
 def _seeds(options: CanvasOptions, n: int) -> range:

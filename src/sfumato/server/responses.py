@@ -235,13 +235,13 @@ def _message(item_id: str, status: str, *content: _Json) -> _Json:
     return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": list(content)}
 
 
-def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> _Json:
-    """The output of a result: a message with this id, or a function call with one of its own kind."""
+def _item(model: TextModel, chat: ChatRequest, result: Result, key: str) -> _Json:
+    """The output of a result: a text, or a function call; the key makes its id unique."""
     call = call_of(chat, result)
     if call is not None:
         call_id = f"call_{uuid.uuid4().hex[:24]}"
         head = {
-            "id": item_id.replace("msg_", "fc_"),
+            "id": f"fc_{key}",
             "type": "function_call",
             "call_id": call_id,
             "status": "completed",
@@ -249,20 +249,20 @@ def _item(model: TextModel, chat: ChatRequest, result: Result, item_id: str) -> 
         return head | call.model_dump()
     logprobs = logprobs_of(model, result) if chat.wants_logprobs else []
     status = "completed" if finish_reason(result) == "stop" else "incomplete"
-    return _message(item_id, status, _part(result.text, logprobs))
+    return _message(f"msg_{key}", status, _part(result.text, logprobs))
 
 
 def response_answer(model: TextModel, body: ResponseRequest, chat: ChatRequest, result: Result) -> _Json:
     """A response."""
-    return _response(body, **_ended(result, _item(model, chat, result, f"msg_{uuid.uuid4().hex}")))
+    return _response(body, **_ended(result, _item(model, chat, result, uuid.uuid4().hex)))
 
 
 async def response_stream(
     hosted: HostedModel, body: ResponseRequest, chat: ChatRequest, request: Request, bill: Bill
 ) -> AsyncGenerator[str, None]:
     """Events of a response. Drafts are sent in extra events that add no text."""
-    item_id, response, numbers = f"msg_{uuid.uuid4().hex}", _response(body), itertools.count()
-    location = {"item_id": item_id, "output_index": 0, "content_index": 0}
+    key, response, numbers = uuid.uuid4().hex, _response(body), itertools.count()
+    location = {"item_id": f"msg_{key}", "output_index": 0, "content_index": 0}
     # A possible call is another kind of item, so none is opened before this is known.
     held = bool(chat.callable_tools())
 
@@ -270,7 +270,7 @@ async def response_stream(
         return sse({"type": kind, "sequence_number": next(numbers)} | fields, kind)
 
     def opened() -> list[str]:
-        item = _message(item_id, "in_progress")
+        item = _message(f"msg_{key}", "in_progress")
         return [
             event("response.output_item.added", output_index=0, item=item),
             event("response.content_part.added", **location, part=_part("", [])),
@@ -280,7 +280,7 @@ async def response_stream(
         return event("response.output_text.delta", **location, delta=text, logprobs=list(logprobs))
 
     def end_events(result: Result, rest: str, logprobs: Sequence[_Json]) -> list[str]:
-        item = _item(hosted.model, chat, result, item_id)
+        item = _item(hosted.model, chat, result, key)
         end = response | _ended(result, item)
         parts = []
         if item["type"] == "function_call":

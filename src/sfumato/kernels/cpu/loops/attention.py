@@ -51,21 +51,21 @@ _FEW = 4
 
 def _scoring(num_rows: int) -> Any:
     """Emit the products of some keys with the queries, which are stored side by side per element."""
-    lanes_kind = ir.VectorType(FLOAT, num_rows)
+    kind = ir.VectorType(FLOAT, num_rows)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         keys, key_stride, queries, size, out = arguments
-        sums = [cgutils.alloca_once(builder, lanes_kind) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
+        sums = [cgutils.alloca_once(builder, kind) for _ in range(_KEYS_AT_ONCE)]  # type: ignore[no-untyped-call]
         for one in sums:
-            builder.store(ir.Constant(lanes_kind, None), one)
+            builder.store(ir.Constant(kind, None), one)
         rows = [builder.add(keys, builder.mul(key_stride, WORD(row))) for row in range(_KEYS_AT_ONCE)]
         with cgutils.for_range(builder, size) as loop:
-            lanes = builder.load(pointer(builder, lanes_kind, queries, builder.mul(loop.index, WORD(LINE))), align=4)
+            lanes = builder.load(pointer(builder, kind, queries, builder.mul(loop.index, WORD(LINE))), align=4)
             for row, one in zip(rows, sums, strict=True):
                 element = builder.load(pointer(builder, FLOAT, row, builder.mul(loop.index, WORD(4))), align=4)
                 add_product(builder, one, element, lanes)
         for number, one in enumerate(sums):
-            builder.store(builder.load(one), pointer(builder, lanes_kind, out, WORD(LINE * number)), align=4)
+            builder.store(builder.load(one), pointer(builder, kind, out, WORD(LINE * number)), align=4)
         return context.get_dummy_value()
 
     @code
@@ -162,8 +162,21 @@ def _weighing(num_rows: int) -> Any:
     return weigh
 
 
-_score, _weigh, _mix = _scoring(QUERIES), _weighing(QUERIES), _mixing(ROWS_AT_ONCE)
-_score_few, _weigh_few, _mix_few = _scoring(_FEW), _weighing(_FEW), _mixing(min(_FEW, ROWS_AT_ONCE))
+def _for_few_or_many(for_few: Any, for_many: Any) -> Any:
+    """Code that runs one of two."""
+
+    @njit(error_model="numpy")
+    def run(few: bool, given: Any) -> None:
+        if few:
+            for_few(*given)
+        else:
+            for_many(*given)
+
+    return run
+
+
+_score, _weigh = (_for_few_or_many(emit(_FEW), emit(QUERIES)) for emit in (_scoring, _weighing))
+_mix = _for_few_or_many(_mixing(min(_FEW, ROWS_AT_ONCE)), _mixing(ROWS_AT_ONCE))
 
 
 def attend(job: Any) -> None:
@@ -239,17 +252,10 @@ def attend(job: Any) -> None:
                             held = 4 * (np.int64(slot_K[base + k + i]) * slot_stride + group * size)
                             key_KE[i] = carray(at(keys + held), (size,), F)
                         from_key, stride = place_of(key_KE), 4 * size
-                    given = (from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * LINE)
-                    if few:
-                        _score_few(*given)
-                    else:
-                        _score(*given)
+                    _score(few, (from_key, stride, place_of(query_ER), size, place_of(score_KR) + k * LINE))
                 _mask(base, score_KR[:num_keys], ahead_R, behind_R)
                 scores = (place_of(score_KR), num_keys, place_of(best_R), place_of(total_R), place_of(faded_R))
-                if few:
-                    _weigh_few(*scores)
-                else:
-                    _weigh(*scores)
+                _weigh(few, scores)
                 for r in range(num_rows):
                     for e in range(width):
                         mean_RE[r, e] *= faded_R[r]
@@ -263,10 +269,7 @@ def attend(job: Any) -> None:
                     for e in range(0, width, QUERIES):
                         weights, out = place_of(score_KR) + 4 * r, place_of(mean_RE) + 4 * (r * width + e)
                         rows = (weights, from_slot, from_value + 4 * e, 4 * stride, num_keys, out, 4 * width)
-                        if few:
-                            _mix_few(*rows)
-                        else:
-                            _mix(*rows)
+                        _mix(few, rows)
             for r in range(num_rows):
                 out_E = out_NHE[row + query_R[r], own_R[r]]
                 inverse = F(1.0) / total_R[r]
