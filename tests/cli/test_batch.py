@@ -198,6 +198,43 @@ def test_invalid_batches(
     assert not Path("OUT").exists()
 
 
+def test_requests_are_answered_as_by_the_server(run: Any, checkpoint: Path, tmp_path: Path):
+    messages = [{"role": "user", "content": PROMPTS[0]}]
+    body = {"model": checkpoint.name, "messages": messages, "seed": 7, "max_tokens": 8, "n": 2}
+    chat = {"custom_id": "chat", "method": "POST", "url": "/v1/chat/completions", "body": body}
+    given = write(
+        tmp_path / "requests.jsonl",
+        chat,
+        {**chat, "custom_id": "elsewhere", "body": {**body, "model": "other"}},
+        {**chat, "custom_id": "stream", "body": {**body, "stream": True}},
+        {**chat, "custom_id": "url", "url": "chat"},
+        {"prompt": PROMPTS[1], "id": "prompt", "max_tokens": 4},
+    )
+    out = tmp_path / "answers.jsonl"
+    done = run("--batch", given, "--output", out)
+    assert done.exit_code == 1
+    assert "3 answers" in done.stderr
+    assert "3 lines could not be answered" in done.stderr
+    answered, elsewhere, stream, url, prompt = read(out.read_text())
+    assert (answered["custom_id"], answered["error"], answered["response"]["status_code"]) == ("chat", None, 200)
+    texts = [choice["message"]["content"] for choice in answered["response"]["body"]["choices"]]
+    assert texts == [result.text for result in expected(checkpoint, messages, seed=7, max_tokens=8, n=2)]
+    assert elsewhere["response"]["status_code"] == 404
+    assert elsewhere["error"]["message"] == f"unknown model 'other'; allowed: {checkpoint.name}"
+    assert stream["error"] == "allowed as a request: POST with a JSON object, without stream"
+    assert url["error"] == "url is 'chat'; allowed: an endpoint such as /v1/chat/completions"
+    assert prompt["text"] == expected(checkpoint, PROMPTS[1], max_tokens=4).text
+    again = run("--batch", given, "--output", out)
+    assert "2 of 5 lines are already answered" in again.stderr
+    assert read(out.read_text())[0] == answered
+    for arguments, message in (
+        (("--steps", 4), "steps is given; allowed for a request: only in its body"),
+        (("--ray", 2), f"ray is 2; allowed: only for prompts, and {given} holds requests"),
+    ):
+        refused = run("--batch", given, *arguments)
+        assert message in refused.stdout + refused.stderr
+
+
 def test_interrupt_keeps_finished_answers(run: Any, checkpoint: Path, tmp_path: Path):
     lines: list[Any] = [{"prompt": prompt, "steps": 2, "max_tokens": 4} for prompt in PROMPTS]
     slow = {"prompt": PROMPTS[0], "id": "slow", "steps": 1000, "adaptive": False, "canvas_length": 1, "max_tokens": 90}

@@ -22,7 +22,7 @@ def chat(sfumato, talker):
     """Say lines to a model in a pipe."""
 
     def said(*lines, model=talker, options=()):
-        arguments = ("chat", "--model", model, "--max-tokens", 16, *options)
+        arguments = ("chat", model, "--max-tokens", 16, *options)
         return sfumato(*arguments, input="".join(f"{line}\n" for line in lines))
 
     return said
@@ -165,7 +165,7 @@ def test_server_answers_as_local_model(sfumato, chat, server, talker, checkpoint
     assert done.stdout == f"{answers(checkpoint, PROMPT)[0]}\n"
     assert "unknown model 'smal'; did you mean 'small'?" in done.stderr
     assert f"small at {server.url}" in done.stderr
-    named = sfumato("chat", "--url", server.url, "--model", "small", "--max-tokens", 16, input=f"{PROMPT}\n")
+    named = sfumato("chat", "small", "--url", server.url, "--max-tokens", 16, input=f"{PROMPT}\n")
     assert named.stdout == done.stdout
 
 
@@ -211,7 +211,7 @@ def conversation(*arguments, cache):
 
 
 def test_an_interrupt_cancels_the_answer_and_not_the_session(talker, tmp_path):
-    terminal = conversation("--model", talker, "--steps", 900, "--max-tokens", 16, cache=tmp_path)
+    terminal = conversation(talker, "--steps", 900, "--max-tokens", 16, cache=tmp_path)
     terminal.type(f"{PROMPT}\n")
     terminal.read_until(r"step [1-9]\d*/900")
     terminal.process.send_signal(signal.SIGINT)
@@ -235,12 +235,12 @@ def test_an_interrupt_cancels_the_answer_and_not_the_session(talker, tmp_path):
 def test_history_is_kept(talker, tmp_path):
     pytest.importorskip("readline")
     file = tmp_path / "chat_history"
-    terminal = conversation("--model", talker, "--steps", 2, cache=tmp_path)
+    terminal = conversation(talker, "--steps", 2, cache=tmp_path)
     terminal.type("/seed 51\n/quit\n")
     assert terminal.close()[0] == 0
     assert file.read_text().splitlines() == ["/seed 51", "/quit"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    terminal = conversation("--model", talker, "--steps", 2, cache=tmp_path)
+    terminal = conversation(talker, "--steps", 2, cache=tmp_path)
     terminal.type("\x1b[A\x1b[A")
     terminal.read_until("seed 51")
     # What stands in the line now is taken as typed.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import math
 import pickle
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -28,9 +30,12 @@ if TYPE_CHECKING:
 
 Id = str | int
 Json = dict[str, Any]
-_OF_ANSWERS = frozenset({"text", "results", "error"})
+_CHAT = "/v1/chat/completions"
+_DEFAULTS = {"seed": 0, "trace": False, "raw": False, "check_prompt": True}
+"""Options that the command line always has."""
+_OF_ANSWERS = frozenset({"text", "results", "error", "response"})
 _TOGETHER = 64
-"""Jobs that a worker of a Ray cluster takes at once and answers in one run of its engine."""
+"""Jobs that a worker of a Ray cluster takes at once and answers in one run of its engine, and requests at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +49,15 @@ class Job:
     prompt: Prompt = ""
     n: int = 1
     options: Mapping[str, object] = field(default_factory=dict)
-    """Options of `TextModel.generate`."""
+    """Options of `TextModel.generate`, or the request's body."""
+    url: str = ""
+    """Endpoint of the server that a line of OpenAI's batch format asks; empty for a prompt."""
     error: str = ""
     """Why the line cannot be answered."""
 
     def asked(self, model: str) -> str:
         """A short hash of what a model is asked, to tell whether an answer is still one to this line."""
-        asked = json.dumps([model, self.prompt, self.n, self.options], sort_keys=True, default=repr)
+        asked = json.dumps([model, self.prompt or self.url, self.n, self.options], sort_keys=True, default=repr)
         return hashlib.sha256(asked.encode()).hexdigest()[:16]
 
 
@@ -199,9 +206,18 @@ def _read_job(number: int, line: str, n: int, options: GenerateOptions) -> Job:
     values = _parse_object(line)
     if values is None:
         return Job(number=number, id=number, error=f"line {number} is not a JSON object: {line:.100}")
-    id_ = values.pop("id", number)
+    id_ = values.pop("custom_id" if "body" in values else "id", number)
     if isinstance(id_, bool) or not isinstance(id_, str | int):
         return Job(number=number, id=number, error=f"id is {id_!r}; allowed: a text or a whole number")
+    if "body" in values:
+        body, url = values["body"], values.get("url", "")
+        if given := [name for name, value in options.items() if value != _DEFAULTS.get(name)]:
+            return Job(number=number, id=id_, error=f"{given[0]} is given; allowed for a request: only in its body")
+        if not isinstance(body, dict) or body.get("stream") or values.get("method", "POST") != "POST":
+            return Job(number=number, id=id_, error="allowed as a request: POST with a JSON object, without stream")
+        if not isinstance(url, str) or not url.startswith("/v1/"):
+            return Job(number=number, id=id_, error=f"url is {url!r}; allowed: an endpoint such as {_CHAT}")
+        return Job(number=number, id=id_, url=url, options=body)
     if "prompt" not in values:
         return Job(number=number, id=id_, error="prompt is missing; allowed: a text, messages or token ids")
     prompt, n = values.pop("prompt"), values.pop("n", n)
@@ -219,7 +235,9 @@ def _parse_object(line: str) -> Json | None:
 
 def _has_failed(values: Mapping[str, object]) -> bool:
     results = values.get("results")
-    return "error" in values or (isinstance(results, list) and any("error" in result for result in results))
+    return values.get("error") is not None or (
+        isinstance(results, list) and any("error" in result for result in results)
+    )
 
 
 def _write(answered: Iterable[tuple[Job, Json]], answers: Answers) -> None:
@@ -227,6 +245,12 @@ def _write(answered: Iterable[tuple[Job, Json]], answers: Answers) -> None:
     started, num_tokens, num_answers = time.perf_counter(), 0, 0
     for job, values in answered:
         answers.write(job, values)
+        if "response" in values:
+            body = values["response"]["body"]
+            usage = body.get("usage") or {}
+            num_answers += len(body.get("choices", ())) or (values["error"] is None)
+            num_tokens += usage.get("completion_tokens", usage.get("output_tokens", 0))
+            continue
         results = [] if values.keys() == {"error"} else values.get("results", [values])
         num_answers += len(results)
         num_tokens += sum(result["usage"]["completion_tokens"] for result in results)
@@ -266,6 +290,59 @@ def answer_jobs(jobs: list[Job], model: TextModel) -> Iterator[tuple[Job, Json]]
                 yield job, objects[0] if job.n == 1 else {"results": objects}
                 num_done, found[index] = num_done + 1, {}
                 advance(num_done, len(requests))
+
+
+def answer_requests(jobs: list[Job], model: str, settings: Json) -> Iterator[tuple[Job, Json]]:
+    """Answer requests as `sfumato serve` would, without a port.
+
+    Args:
+        model: as for `sfumato.load`, or NAME=MODEL.
+        settings: further arguments of `load`.
+
+    Yields:
+        Each job with its result, as they finish: `custom_id`, `response` and `error`, as OpenAI's batches have them.
+
+    Raises:
+        ConfigError: if the server's packages are not installed.
+    """
+    with asyncio.Runner() as runner, progress("answering", len(jobs)) as advance:
+        answered = _ask(jobs, model, settings)
+        for num_done in range(1, len(jobs) + 1):
+            yield runner.run(anext(answered))  # type: ignore[arg-type]
+            advance(num_done, len(jobs))
+        runner.run(answered.aclose())  # type: ignore[attr-defined]
+
+
+async def _ask(jobs: list[Job], model: str, settings: Json) -> AsyncIterator[tuple[Job, Json]]:
+    try:
+        from httpx import ASGITransport, AsyncClient
+
+        from sfumato.server.app import create_app
+        from sfumato.server.history import History
+        from sfumato.server.hosting import Host, parse_names
+    except ImportError as error:
+        raise ConfigError("requests in a batch need more packages: pip install 'sfumato[server]'") from error
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(Host(parse_names([model]), settings=settings), History(Path(folder) / "canvases.db"))
+        async with (
+            app.router.lifespan_context(app),
+            AsyncClient(transport=ASGITransport(app), base_url="http://localhost", timeout=None) as client,
+        ):
+            room = asyncio.Semaphore(_TOGETHER)
+
+            async def ask(job: Job) -> tuple[Job, Json]:
+                async with room:
+                    response = await client.post(job.url, json=dict(job.options))
+                body = response.json()
+                told = {
+                    "status_code": response.status_code,
+                    "request_id": response.headers["x-request-id"],
+                    "body": body,
+                }
+                return job, {"custom_id": job.id, "response": told, "error": body.get("error")}
+
+            for answer in asyncio.as_completed([ask(job) for job in jobs]):
+                yield await answer
 
 
 def answer_on_ray(jobs: list[Job], model: str, settings: Json, num_workers: int) -> Iterator[tuple[Job, Json]]:

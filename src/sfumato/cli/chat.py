@@ -48,7 +48,8 @@ _COMMANDS = {
 def chat(
     model: Annotated[
         str | None,
-        typer.Option(
+        typer.Argument(
+            metavar="MODEL",
             help=f"{MODEL_HELP} Default: tiny, or the server's first.",
             autocompletion=complete_model,
         ),

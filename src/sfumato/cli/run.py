@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, run_batch
+from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, answer_requests, run_batch
 from sfumato.cli.options import Model, Sampling, Stop, System, Weights
 from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, take_stdin
 from sfumato.data.kinds import examples
@@ -67,8 +67,8 @@ def run(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Answer all prompts of a JSON Lines file: objects with prompt and, optionally, id "
-            "and other options; - reads it from stdin.",
+            help="Answer all lines of a JSON Lines file: objects with prompt and, optionally, id and other options, or "
+            "requests in OpenAI's batch format; - reads it from stdin.",
         ),
     ] = None,
     output: Annotated[
@@ -123,9 +123,15 @@ def run(
         text = _read_file("batch", batch)
 
         def answer(jobs: list[Job]) -> Iterator[tuple[Job, Json]]:
-            if ray is not None:
-                return answer_on_ray(jobs, model, weights.settings(), ray)
-            return answer_jobs(jobs, weights.load(model))
+            requests, prompts = ([job for job in jobs if bool(job.url) is asks] for asks in (True, False))
+            if requests and ray is not None:
+                raise RequestError(f"ray is {ray}; allowed: only for prompts, and {batch} holds requests")
+            if requests:
+                yield from answer_requests(requests, model, weights.settings())
+            if prompts and ray is not None:
+                yield from answer_on_ray(prompts, model, weights.settings(), ray)
+            elif prompts:
+                yield from answer_jobs(prompts, weights.load(model))
 
         run_batch(batch, text, output, model=model, n=n, options=options, answer=answer)
         return
