@@ -47,6 +47,11 @@ class Editor:
         )
         return await self.seen.get()
 
+    async def close(self) -> list[types.Diagnostic]:
+        gone = types.DidCloseTextDocumentParams(text_document=types.TextDocumentIdentifier(uri=URI))
+        self.client.text_document_did_close(gone)
+        return await self.seen.get()
+
     async def fixes(self, line: int) -> list[types.CodeAction]:
         """Quick fixes for a line; many editors ask without telling of diagnostics."""
         asked = types.CodeActionParams(
@@ -97,5 +102,6 @@ def test_unrepairable_error_has_no_fix() -> None:
         found = await editor.open("x = = 1\n")
         assert len(found) == 1
         assert await editor.fixes(0) == []
+        assert await editor.close() == []
 
     with_editor(body)

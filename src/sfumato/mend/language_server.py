@@ -47,6 +47,11 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
     def did_change(params: types.DidChangeTextDocumentParams) -> None:
         check(params.text_document.uri)
 
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def did_close(params: types.DidCloseTextDocumentParams) -> None:
+        gone = types.PublishDiagnosticsParams(uri=params.text_document.uri, diagnostics=[])
+        server.text_document_publish_diagnostics(gone)
+
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
     )
