@@ -33,8 +33,8 @@ class Answer:
     finish_reason: str
     usage: dict[str, float]
     """As in `sfumato.Usage`, plus `cpu_s`, the seconds of all threads; for an API, what it reports."""
-    first_s: float | None
-    """Seconds to the first text that stayed; None if there was none."""
+    first_s: float
+    """Seconds to the first text that stayed; to the end if there was none."""
     total_s: float
     """Seconds to the end."""
     attempts: int = 1
@@ -108,7 +108,7 @@ class LocalSystem:
             finish_reason=result.finish_reason,
             usage={name: float(cast(float, value)) for name, value in result.usage.to_dict().items()}
             | {"cpu_s": cpu_s},
-            first_s=result.usage.time_to_first_commit_s or None,
+            first_s=result.usage.time_to_first_commit_s or result.usage.total_s,
             total_s=result.usage.total_s,
             first_answer=first_accepted_answer(task, result) if options["trace"] else None,
         )
@@ -174,7 +174,7 @@ class RemoteSystem:
         raise AssertionError("the last attempt ends in an answer or an error")
 
     def _answer_of(self, ask: Ask, attempt: int) -> Answer:
-        started, first_s = time.perf_counter(), None
+        started, first_s = time.perf_counter(), 0.0
         text = finish_reason = ""
         usage: dict[str, float] = {}
         for chunk in self._chunks(ask):
@@ -189,7 +189,12 @@ class RemoteSystem:
             raise UnreachableError("the stream ended before the answer did")
         total_s = time.perf_counter() - started
         return Answer(
-            text=text, finish_reason=finish_reason, usage=usage, first_s=first_s, total_s=total_s, attempts=attempt
+            text=text,
+            finish_reason=finish_reason,
+            usage=usage,
+            first_s=first_s or total_s,
+            total_s=total_s,
+            attempts=attempt,
         )
 
     def _chunks(self, ask: Ask) -> Iterator[dict[str, Any]]:
