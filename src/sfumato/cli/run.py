@@ -75,8 +75,8 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --batch: write answers to this file, skip prompts it already answers, and sort "
-            "it in the order of the batch. Default: stdout, as they finish.",
+            help="With --batch: write answers to this file, skip lines it already answers unless "
+            "they changed, and sort it in the order of the batch. Default: stdout, as they finish.",
         ),
     ] = None,
     ray: Annotated[

@@ -30,7 +30,7 @@ Record = dict[str, float]
 Sink = Callable[[Record], None]
 
 
-RecipePath = Annotated[Path, typer.Argument(help="TOML file, e.g. recipes/tiny.toml.")]
+RecipePath = Annotated[Path, typer.Argument(help="TOML file; recipes/README.md lists examples.")]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the recipe, e.g. train.steps=100. Repeatable."),

@@ -73,7 +73,7 @@ class CanvasOptions(SamplerOptions, total=False):
     priority: int
     """Waiting requests with higher priority go first."""
     deadline_ms: int | None
-    """Milliseconds after which the answer ends with what is committed."""
+    """Milliseconds after which the answer ends. The canvas in work takes one last step, and its text is kept."""
     min_steps: int | None
     """Lower limit for a canvas's steps when the engine is busy; None never cuts steps."""
 
