@@ -107,8 +107,7 @@ def llama_cpp_token(program: Path | None, gguf: str, prefix: int) -> tuple[str, 
 def quality(
     model: Annotated[str, typer.Argument(help="An autoregressive model: a name, a directory, a GGUF file, a hub id.")],
     text: Annotated[
-        Path | None,
-        typer.Option(help="A text to predict; default: everyday questions.", exists=True, dir_okay=False),
+        Path | None, typer.Option(help="A text to predict; default: everyday questions.", exists=True, dir_okay=False)
     ] = None,
     quantize: Annotated[str, typer.Option(help="Quantizations, separated by commas.")] = "int8,int4,w8a8,w4a8",
     tokens: Annotated[int, typer.Option(min=1, help="Number of tokens to predict.")] = 1500,

@@ -27,12 +27,7 @@ from sfumato.storage import write_atomically
 
 PORT = 8139
 WIDE, PHONE = (1100, 860), (390, 844)
-LOOKS = {
-    "": ("light", WIDE),
-    "-dark": ("dark", WIDE),
-    "-phone": ("light", PHONE),
-    "-phone-dark": ("dark", PHONE),
-}
+LOOKS = {"": ("light", WIDE), "-dark": ("dark", WIDE), "-phone": ("light", PHONE), "-phone-dark": ("dark", PHONE)}
 COLOURS = 128
 """That a file has; with more it is larger, and looks the same."""
 WAIT_MS = 600_000

@@ -168,12 +168,7 @@ def _programs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(arguments: list[str], directory: Path) -> str:
     done = subprocess.run(
-        arguments,
-        cwd=directory,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=600,
+        arguments, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 CONCURRENCY = (1, 2, 4, 8, 16, 32, 64)
 PROMPT, TOKENS = 64, 64
-PAIRS = (
-    ("tiny", "tiny-twin", None, CONCURRENCY, 3),
-    ("smollm2-135m", "smollm2-135m-ar", "w8a8", (1, 4, 16, 64), 1),
-)
+PAIRS = (("tiny", "tiny-twin", None, CONCURRENCY, 3), ("smollm2-135m", "smollm2-135m-ar", "w8a8", (1, 4, 16, 64), 1))
 """Canvas model, autoregressive twin, quantization, users, repeats."""
 STEPS = (4, 8)
 # Canvas length and steps as published for models of that size, and half as many steps.

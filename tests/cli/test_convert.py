@@ -19,11 +19,7 @@ from sfumato.spec import GenerationSpec
 from sfumato.text.training import train_tokenizer
 
 AR = GenerationSpec(canvas_length=1, logit_shift=True, commit="in_place")
-SHAPES = {
-    "llama": {},
-    "qwen2": {"attention_bias": True, "tie_word_embeddings": False},
-    "qwen3": {"qk_norm": True},
-}
+SHAPES = {"llama": {}, "qwen2": {"attention_bias": True, "tie_word_embeddings": False}, "qwen3": {"qk_norm": True}}
 
 
 @pytest.fixture(params=SHAPES)
@@ -95,10 +91,7 @@ def test_as_the_checkpoint_it_was_trained_from(sfumato, autoregressive, tmp_path
     assert done.exit_code == 0, done.output
     assert (tmp_path / "like" / WEIGHTS).read_bytes() == (theirs / WEIGHTS).read_bytes()
     assert (tmp_path / "like" / "tokenizer.json").read_bytes() == (theirs / "tokenizer.json").read_bytes()
-    for base, said in (
-        (ASSETS / "tiny", "the model does not have the layout of"),
-        (tmp_path, "holds no config.json"),
-    ):
+    for base, said in ((ASSETS / "tiny", "the model does not have the layout of"), (tmp_path, "holds no config.json")):
         done = sfumato("convert", autoregressive, tmp_path / "none", "--to", "huggingface", "--base", base)
         assert done.exit_code == 1
         assert said in done.stderr
@@ -138,10 +131,7 @@ def test_quantized_as_it_is_multiplied(sfumato, tmp_path):
     assert done.exit_code == 0, done.output
     assert not list((tmp_path / "out").glob("*.partial"))
     asked = ("run", "12+5", "--seed", "1", "--json", "--model")
-    ours, theirs = (
-        sfumato(*asked, tmp_path / "out"),
-        sfumato(*asked, "tiny", "--quantize", "w4a8"),
-    )
+    ours, theirs = (sfumato(*asked, tmp_path / "out"), sfumato(*asked, "tiny", "--quantize", "w4a8"))
     assert ours.exit_code == theirs.exit_code == 0, ours.output
     assert json.loads(ours.stdout)["text"] == json.loads(theirs.stdout)["text"]
     refused = sfumato(*asked, tmp_path / "out", "--quantize", "w8a8")

@@ -102,13 +102,7 @@ def test_json_result(project: Path) -> None:
     [repair] = found["repairs"]
     assert repair["diff"].endswith("-    return a - b\n+    return a + b")
     del repair["diff"]
-    assert repair == {
-        "path": str(project / "core.py"),
-        "verified_by": "tests",
-        "edits": 1,
-        "runs": 2,
-        "score": 1.0,
-    }
+    assert repair == {"path": str(project / "core.py"), "verified_by": "tests", "edits": 1, "runs": 2, "score": 1.0}
     assert (done.exit_code, found["left"], (project / "core.py").read_text()) == (1, [], WRONG)
 
 

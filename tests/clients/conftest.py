@@ -30,12 +30,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
         script.write_text(code, encoding="utf-8")
         offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
         done = subprocess.run(
-            [program, str(script)],
-            env=os.environ | offline,
-            cwd=directory,
-            capture_output=True,
-            text=True,
-            timeout=600,
+            [program, str(script)], env=os.environ | offline, cwd=directory, capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

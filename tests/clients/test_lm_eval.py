@@ -47,12 +47,7 @@ MIXED_ITEMS = [
         (97, "+", 86, 183), (12, "*", 12, 144),
     )
 ]  # fmt: skip
-TASK = {
-    "dataset_path": "json",
-    "test_split": "test",
-    "doc_to_text": "{{question}}",
-    "metadata": {"version": 1},
-}
+TASK = {"dataset_path": "json", "test_split": "test", "doc_to_text": "{{question}}", "metadata": {"version": 1}}
 SUMS = {
     "task": "sums",
     "output_type": "generate_until",

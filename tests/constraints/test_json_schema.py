@@ -878,10 +878,7 @@ def test_refused_patterns_with_lengths(lengths: dict[str, int]):
             "#/enum",
         ),
         ({"type": []}, "#"),
-        (
-            {"type": "string", "allOf": [{"type": "integer"}]},
-            "#: no type satisfies #/type and #/allOf/0/type",
-        ),
+        ({"type": "string", "allOf": [{"type": "integer"}]}, "#: no type satisfies #/type and #/allOf/0/type"),
         ({"type": "integer", "minimum": 3, "maximum": 2}, "#: no integer has maximum 2 and minimum 3"),
         ({"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 4}, "#: no integer"),
         ({"type": "integer", "minimum": 1, "maximum": 9, "multipleOf": 10}, "#: no integer"),

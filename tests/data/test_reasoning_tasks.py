@@ -129,10 +129,7 @@ def test_arithmetic_reaches_its_forms():
 
 @pytest.mark.parametrize(
     ("task", "shares"),
-    [
-        (FIRST, {"t": 0.05, "ts": 0.05, "tst": 0.45, "tsts": 0.45}),
-        (SUMS_FIRST, {"t": 0.25, "tt": 0.5, "ttt": 0.25}),
-    ],
+    [(FIRST, {"t": 0.05, "ts": 0.05, "tst": 0.45, "tsts": 0.45}), (SUMS_FIRST, {"t": 0.25, "tt": 0.5, "ttt": 0.25})],
     ids=["arithmetic", "terms"],
 )
 def test_arithmetic_mixes_its_chains(task: Arithmetic, shares: dict[str, float]):
@@ -283,9 +280,7 @@ def test_sudoku_check_refuses(name: str):
 
 
 COUNTDOWN = Item(
-    prompt="countdown: 3 7 25 = 96",
-    response="25+7 = 32\n32*3 = 96",
-    meta={"numbers": (3, 7, 25), "target": 96},
+    prompt="countdown: 3 7 25 = 96", response="25+7 = 32\n32*3 = 96", meta={"numbers": (3, 7, 25), "target": 96}
 )
 
 

@@ -5,9 +5,7 @@ import torch
 from torch import Tensor
 
 from enumeration import marginal
-from sfumato.diffusion.loss import (
-    nelbo,
-)
+from sfumato.diffusion.loss import nelbo
 from sfumato.diffusion.process import HybridProcess, MaskProcess, Process, UniformProcess
 
 # N cases, K vocabulary
@@ -154,11 +152,9 @@ def test_nelbo_takes_levels_per_row(process: Process, ordinary: Tensor, generato
 @pytest.mark.parametrize("kind", ["mask", "uniform", "hybrid"])
 def test_nelbo_is_accurate_in_single_precision(kind: str, scale: float, generator: torch.Generator) -> None:
     K = 5000
-    process = {
-        "mask": MaskProcess(K, 7),
-        "uniform": UniformProcess(K),
-        "hybrid": HybridProcess(K, 7, p_uniform=0.2),
-    }[kind]
+    process = {"mask": MaskProcess(K, 7), "uniform": UniformProcess(K), "hybrid": HybridProcess(K, 7, p_uniform=0.2)}[
+        kind
+    ]
     t_R = torch.tensor([1e-4, 1e-3, 0.1, 0.5, 0.9, 0.999, 0.9999, 1.0])
     x0_RL = torch.randint(8, K, (8, 12), generator=generator)
     xt_RL = process.corrupt(x0_RL, t_R, generator)

@@ -46,8 +46,7 @@ def test_sample_t_is_reproducible() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "t_min", "t_max"),
-    [(0, 0.0, 1.0), (4, -0.1, 1.0), (4, 0.5, 0.5), (4, 0.0, 1.1), (4, float("nan"), 1.0)],
+    ("n", "t_min", "t_max"), [(0, 0.0, 1.0), (4, -0.1, 1.0), (4, 0.5, 0.5), (4, 0.0, 1.1), (4, float("nan"), 1.0)]
 )
 def test_sample_t_refuses_invalid_ranges(n: int, t_min: float, t_max: float) -> None:
     with pytest.raises(ValueError, match="allowed"):

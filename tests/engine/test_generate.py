@@ -295,8 +295,7 @@ def test_end_token_past_max_tokens_is_not_reached(make_scripted: Make, alphabet:
 
 
 @pytest.mark.parametrize(
-    ("certainty", "steps", "reason", "unsettled"),
-    [(20.0, 5, "stop", 0), (20.0, 1, "steps", 2), (1.0, 5, "steps", 2)],
+    ("certainty", "steps", "reason", "unsettled"), [(20.0, 5, "stop", 0), (20.0, 1, "steps", 2), (1.0, 5, "steps", 2)]
 )
 def test_unsettled_canvases_are_reported(
     make_scripted: Make, alphabet: list[int], certainty: float, steps: int, reason: str, unsettled: int

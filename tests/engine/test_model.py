@@ -216,10 +216,7 @@ def test_autoregressive_model_requires_canvases_of_length_one(make_model: Make):
 
 
 @pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        (dataclasses.replace(MASK, mask_id=300), "mask_id is 300; allowed: 0 to 260"),
-    ],
+    ("spec", "message"), [(dataclasses.replace(MASK, mask_id=300), "mask_id is 300; allowed: 0 to 260")]
 )
 def test_invalid_specs_are_refused(make_model: Make, spec: GenerationSpec, message: str):
     with pytest.raises(CheckpointError, match=message):

@@ -63,11 +63,7 @@ def tokens_of(model: TextModel, requests: list[Request], **config: Any) -> dict[
 
 @pytest.mark.parametrize("name", NAMES)
 def test_triton_output_equals_torch_alone_and_in_a_batch(
-    make_model: Make,
-    specs: dict[str, GenerationSpec],
-    load_on_device: Make,
-    name: str,
-    monkeypatch: pytest.MonkeyPatch,
+    make_model: Make, specs: dict[str, GenerationSpec], load_on_device: Make, name: str, monkeypatch: pytest.MonkeyPatch
 ):
     """Token for token."""
     plain = make_model(specs[name], num_hidden_layers=1)

@@ -10,14 +10,7 @@ import torch
 from sfumato.errors import ConfigError
 from sfumato.kernels.base import TORCH, Backend
 from sfumato.kernels.cpu.backend import CompiledBackend
-from sfumato.models.layers import (
-    MLP,
-    RMSNorm,
-    RopeScaling,
-    RotaryEmbedding,
-    SelfConditioning,
-    rotary_frequencies,
-)
+from sfumato.models.layers import MLP, RMSNorm, RopeScaling, RotaryEmbedding, SelfConditioning, rotary_frequencies
 from sfumato.models.moe import MoEConfig
 
 # R rows, Q positions, H heads, E head dimension

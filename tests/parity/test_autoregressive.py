@@ -68,10 +68,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama, tied": ("Llama", {"tie_word_embeddings": True}),
     "llama, tied with biases": ("Llama", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}),
     "llama 3": ("Llama", {"rope_parameters": LLAMA3, "head_dim": 16}),
-    "llama, linear": (
-        "Llama",
-        {"rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5}},
-    ),
+    "llama, linear": ("Llama", {"rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.5}}),
     "mistral": ("Mistral", {"sliding_window": None}),
     "mistral, wide heads": ("Mistral", {"sliding_window": None, "head_dim": 12, "num_key_value_heads": 1}),
     "qwen2": ("Qwen2", {}),

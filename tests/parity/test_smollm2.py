@@ -18,10 +18,7 @@ import torch
 
 import sfumato
 
-PROMPTS = (
-    "What is the capital of France?",
-    "Write a short poem about the sea.",
-)
+PROMPTS = ("What is the capital of France?", "Write a short poem about the sea.")
 FAMILY = "SmolLM2 GGUF"
 
 with contextlib.redirect_stdout(io.StringIO()):

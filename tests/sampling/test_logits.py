@@ -195,11 +195,7 @@ def test_broken_logits_give_a_nan_margin_only_at_their_position(broken: float) -
 def test_soft_embedding_uses_the_tempered_distribution_before_top_p() -> None:
     embedding_VD = torch.randn(11, 4, generator=torch.Generator().manual_seed(4))
     _, soft_ND = read(
-        LOGITS_RLV,
-        None,
-        lambda probs: probs @ embedding_VD,
-        temperature_R=torch.full((3,), 0.5),
-        cut=cut([0.5] * 3),
+        LOGITS_RLV, None, lambda probs: probs @ embedding_VD, temperature_R=torch.full((3,), 0.5), cut=cut([0.5] * 3)
     )
     expected = softmax(LOGITS_RLV / 0.5) @ embedding_VD.double().numpy()
     np.testing.assert_allclose(soft_ND, expected.reshape(15, 4), atol=1e-5)

@@ -118,11 +118,7 @@ def test_threshold_rule_accepts_above_the_threshold_or_the_best() -> None:
     candidates_RL = torch.tensor([[True, True, True, False], [True, True, True, True], [True, True, True, True]])
     min_count_R = torch.tensor([1, 1, 2])
     accepted_RL = by_threshold(confidence_RL, candidates_RL, 0.9, count_R=min_count_R)
-    assert accepted_RL.tolist() == [
-        [True, False, True, False],
-        [False, True, False, False],
-        [False, True, False, True],
-    ]
+    assert accepted_RL.tolist() == [[True, False, True, False], [False, True, False, False], [False, True, False, True]]
 
 
 @pytest.mark.parametrize(("count", "steps"), [(10, 4), (4, 10), (7, 7), (32, 5)])

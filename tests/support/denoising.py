@@ -28,11 +28,7 @@ class Denoised:
 
 
 def noise_canvases(
-    process: Process,
-    lengths: Sequence[int],
-    *,
-    seeds: Sequence[int],
-    config: SamplerConfig | Sequence[SamplerConfig],
+    process: Process, lengths: Sequence[int], *, seeds: Sequence[int], config: SamplerConfig | Sequence[SamplerConfig]
 ) -> CanvasBatch:
     """Canvases of pure noise, one per length."""
     return CanvasBatch.from_tokens(process, [[0] * length for length in lengths], seeds=seeds, config=config)

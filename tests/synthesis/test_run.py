@@ -206,8 +206,7 @@ def test_mismatched_directories(model: TextModel, make_config, tmp_path: Path):
         first.start()
     other = Synthesis(model, make_config(seed=3, filters={"ngram": 5}), directory, about={"name": "other"})
     with pytest.raises(
-        ConfigError,
-        match=r"filters\.ngram was 4 and is 5; name was 'small-ar' and is 'other'; seed was 0 and is 3",
+        ConfigError, match=r"filters\.ngram was 4 and is 5; name was 'small-ar' and is 'other'; seed was 0 and is 3"
     ):
         other.resume()
     with pytest.raises(ConfigError, match="n is 0; allowed: 1 or more"):

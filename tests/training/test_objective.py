@@ -63,12 +63,7 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 def prepared(batch: PackedBatch, process: Process, *, share_done: float = 0.0, **config: Any) -> TrainingBatch:
     return prepare(
-        batch,
-        process,
-        ObjectiveConfig(**config),
-        share_done=share_done,
-        generator=seeded(),
-        device=torch.device("cpu"),
+        batch, process, ObjectiveConfig(**config), share_done=share_done, generator=seeded(), device=torch.device("cpu")
     )
 
 

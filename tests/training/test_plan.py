@@ -21,15 +21,7 @@ from sfumato.models.decoder import DecoderConfig
 from sfumato.models.model import AttentionSpec
 from sfumato.models.moe import MoEConfig
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses
-from sfumato.training.plan import (
-    LINK_SHARE,
-    MEMORY_SHARE,
-    SHAPES,
-    BatchCost,
-    batch_cost,
-    count_model,
-    plan,
-)
+from sfumato.training.plan import LINK_SHARE, MEMORY_SHARE, SHAPES, BatchCost, batch_cost, count_model, plan
 from sfumato.training.trainer import TrainConfig, Trainer
 
 Make = Callable[..., Trainer]
@@ -128,8 +120,7 @@ def test_planned_activation_bytes_match_autograd(
 
 
 @pytest.mark.parametrize(
-    ("model", "total", "active"),
-    [("1b", 1.236e9, 1.236e9), ("8b", 8.030e9, 8.030e9), ("26b-a4b", 25.2e9, 3.8e9)],
+    ("model", "total", "active"), [("1b", 1.236e9, 1.236e9), ("8b", 8.030e9, 8.030e9), ("26b-a4b", 25.2e9, 3.8e9)]
 )
 def test_named_shapes_have_their_published_sizes(model: str, total: float, active: float):
     """Llama 3.2 1B and 3.1 8B as published, without self-conditioning; 26B-A4B by its name."""

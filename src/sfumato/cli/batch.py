@@ -397,7 +397,4 @@ class _Worker:
 
     def __call__(self, block: dict[str, Any]) -> dict[str, list[Any]]:
         answered = list(answer_jobs([pickle.loads(job) for job in block["job"]], self._model))
-        return {
-            "number": [job.number for job, _ in answered],
-            "values": [json.dumps(values) for _, values in answered],
-        }
+        return {"number": [job.number for job, _ in answered], "values": [json.dumps(values) for _, values in answered]}

@@ -49,9 +49,7 @@ def chat(
     model: Annotated[
         str | None,
         typer.Argument(
-            metavar="MODEL",
-            help=f"{MODEL_HELP} Default: tiny, or the server's first.",
-            autocompletion=complete_model,
+            metavar="MODEL", help=f"{MODEL_HELP} Default: tiny, or the server's first.", autocompletion=complete_model
         ),
     ] = None,
     system: System = None,

@@ -36,8 +36,7 @@ def convert(
         ),
     ] = None,
     bits: Annotated[
-        Literal["8", "4"] | None,
-        typer.Option(help="Bits per weight, or per difference with --to delta (default 8)."),
+        Literal["8", "4"] | None, typer.Option(help="Bits per weight, or per difference with --to delta (default 8).")
     ] = None,
     quantize: Annotated[
         Literal["w4a8", "w8a8"] | None,

@@ -48,8 +48,7 @@ def edit(
     ] = None,
     budget: Annotated[int, typer.Option(help="Without --span: maximum number of tokens to rewrite.")] = 64,
     min_certainty: Annotated[
-        float | None,
-        typer.Option(metavar="NATS", help="Skip edits the model is less certain of; -inf allows any."),
+        float | None, typer.Option(metavar="NATS", help="Skip edits the model is less certain of; -inf allows any.")
     ] = None,
     n: Annotated[
         int, typer.Option("--n", help="Number of attempts; the most certain one is shown, --json prints all.")

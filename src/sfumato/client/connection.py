@@ -226,9 +226,7 @@ def run_now(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("a coroutine over a blocking wire has waited")
 
 
-def blocking(
-    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[S, P], T]:
+def blocking(method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[S, P], T]:
     """The blocking version of a method."""
 
     @functools.wraps(method)

@@ -225,12 +225,7 @@ th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 
 
 def write_tables(
-    directory: Path,
-    title: str,
-    cells: Sequence[Cell],
-    systems: Mapping[str, Mapping[str, Any]],
-    *,
-    left: int,
+    directory: Path, title: str, cells: Sequence[Cell], systems: Mapping[str, Mapping[str, Any]], *, left: int
 ) -> None:
     """Write report.md, report.html and, with matplotlib, frontier.svg."""
     about = [{"system": name} | {key: str(value) for key, value in facts.items()} for name, facts in systems.items()]

@@ -16,14 +16,7 @@ from typing import NamedTuple
 from sfumato.mend.mistakes import Written, closings, edits_of_mistakes
 from sfumato.mend.parsing import Meaning, can_stand, read_meaning
 from sfumato.mend.proposals import Gap, Proposer, Reading
-from sfumato.text.lexemes import (
-    CLOSING,
-    OPENING,
-    is_level,
-    kind_of,
-    line_numbers,
-    relative,
-)
+from sfumato.text.lexemes import CLOSING, OPENING, is_level, kind_of, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0

@@ -26,12 +26,7 @@ from sfumato.server.canvases import Canvases
 from sfumato.server.decisions import AnyDecisionRequest, DecisionRequest, SystemOneRequest, decided, decision_request
 from sfumato.server.documents import answered
 from sfumato.server.echo import echo_answer
-from sfumato.server.edits import (
-    FileRequest,
-    apply_answer,
-    apply_stream,
-    edit_answer,
-)
+from sfumato.server.edits import FileRequest, apply_answer, apply_stream, edit_answer
 from sfumato.server.history import History
 from sfumato.server.hosting import Bill, Host, HostedModel
 from sfumato.server.images import Assets, ImageRequest, make_images, read_images

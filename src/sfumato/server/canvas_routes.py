@@ -62,9 +62,7 @@ def canvas_routes(canvases: Canvases, assets: Assets) -> APIRouter:
         return (await canvases.find(canvas_id, owner)).to_dict()
 
     @router.get(
-        "/v1/canvas/{canvas_id}/events",
-        response_class=documents.EventStream,
-        **answered(documents.CanvasEvent),
+        "/v1/canvas/{canvas_id}/events", response_class=documents.EventStream, **answered(documents.CanvasEvent)
     )
     async def canvas_events(
         canvas_id: str,

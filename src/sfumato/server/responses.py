@@ -240,12 +240,7 @@ def _item(model: TextModel, chat: ChatRequest, result: Result, key: str) -> _Jso
     call = call_of(chat, result)
     if call is not None:
         call_id = f"call_{uuid.uuid4().hex[:24]}"
-        head = {
-            "id": f"fc_{key}",
-            "type": "function_call",
-            "call_id": call_id,
-            "status": "completed",
-        }
+        head = {"id": f"fc_{key}", "type": "function_call", "call_id": call_id, "status": "completed"}
         return head | call.model_dump()
     logprobs = logprobs_of(model, result) if chat.wants_logprobs else []
     status = "completed" if finish_reason(result) == "stop" else "incomplete"

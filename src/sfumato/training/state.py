@@ -93,12 +93,7 @@ def _step_of(line: str) -> float:
 
 
 def save_state(
-    path: Path,
-    progress: Progress,
-    model: Decoder,
-    average: Mapping[str, Tensor],
-    optimizers: Optimizers,
-    world: World,
+    path: Path, progress: Progress, model: Decoder, average: Mapping[str, Tensor], optimizers: Optimizers, world: World
 ) -> None:
     """Write the state by rename: a file, or with several processes a directory of shards, named after file and step.
 

@@ -6,13 +6,4 @@
 from sfumato.ui.edits import OPERATIONS, REFUSALS, execute, is_refusal
 from sfumato.ui.tree import Component, check_page, parse, to_text
 
-__all__ = [
-    "OPERATIONS",
-    "REFUSALS",
-    "Component",
-    "check_page",
-    "execute",
-    "is_refusal",
-    "parse",
-    "to_text",
-]
+__all__ = ["OPERATIONS", "REFUSALS", "Component", "check_page", "execute", "is_refusal", "parse", "to_text"]

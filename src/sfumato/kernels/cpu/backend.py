@@ -12,15 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sfumato.kernels.base import (
-    Backend,
-    KVPool,
-    LogitRows,
-    QuantizedActivation,
-    Rounding,
-    SegmentReader,
-    Statistics,
-)
+from sfumato.kernels.base import Backend, KVPool, LogitRows, QuantizedActivation, Rounding, SegmentReader, Statistics
 from sfumato.kernels.cpu.loops.sizes import DIGIT_PAIRS, GATES, NOTHING, PANEL, QUERIES, WEIGHTS
 from sfumato.kernels.cpu.running import ALIGNMENT, Graphs, Loop, empty
 from sfumato.layout import Segment

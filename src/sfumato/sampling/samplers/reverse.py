@@ -14,14 +14,7 @@ from sfumato.config import check_choice, check_number
 from sfumato.diffusion.loss import loo_from_denoiser
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling.samplers.base import (
-    Decision,
-    Sampler,
-    Stream,
-    Turn,
-    pick_highest,
-    register,
-)
+from sfumato.sampling.samplers.base import Decision, Sampler, Stream, Turn, pick_highest, register
 
 RemaskSchedule = Literal["cap", "rescale"]
 

@@ -12,15 +12,7 @@ from torch import Tensor
 from sfumato.config import check_number
 from sfumato.diffusion.process import Process
 from sfumato.errors import RequestError
-from sfumato.sampling.samplers.base import (
-    Decision,
-    Sampler,
-    Turn,
-    even_share,
-    has_mask,
-    pick_highest,
-    register,
-)
+from sfumato.sampling.samplers.base import Decision, Sampler, Turn, even_share, has_mask, pick_highest, register
 
 
 @register
