@@ -173,11 +173,7 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
 
 
 def _read_samples(recipe: Recipe) -> tuple[Sequence[Sample], TextModel | None]:
-    """The prompts to answer during training, and the model that judges the answers, on the run's device.
-
-    Raises:
-        SfumatoError: if the prompts cannot be read, or the judge cannot be loaded or is not autoregressive.
-    """
+    """The prompts to answer during training, and the model that judges the answers, on the run's device."""
     wanted = recipe.evaluation
     judge = _load_judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None
     if judge is not None and not judge.spec.autoregressive:

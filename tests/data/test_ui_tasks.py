@@ -13,7 +13,7 @@ from sfumato.data.apps import examples
 from sfumato.data.apps.commands import draw_command, draw_commands
 from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
 from sfumato.data.apps.drafts import Draft
-from sfumato.data.apps.intents import ON_CELL, ON_HOLDER, ON_ONE, ON_STATE, ON_TWO
+from sfumato.data.apps.intents import ON_CELL, ON_FLAG, ON_HOLDER, ON_ONE, ON_STATE, ON_TASK, ON_TWO
 from sfumato.data.apps.references import refer, says
 from sfumato.data.apps.screens import draw_screen
 from sfumato.data.apps.speech import conjugate, copied, distort, plain, templates, texts, word
@@ -131,7 +131,7 @@ def test_every_component_is_on_some_screen():
 
 
 def test_typos_spare_copied_text():
-    sentence = word("[delete|remove] {ref} now", Random(0), ref="to the four")
+    sentence = word("[delete|remove] {ref} now", Random(0)).format(ref=copied("to the four"))
     assert plain(copied("a\x01b\x02")) == "ab"
     found = {distort(sentence, Random(seed)) for seed in range(500)}
     assert all("to the four" in text.replace("To the", "to the") for text in found)
@@ -186,7 +186,9 @@ def test_a_list_is_named_by_its_text_or_by_the_tab_or_header_above():
 
 def test_every_intent_has_wordings():
     methods = {name for name in vars(Draft) if not name.startswith("_")}
-    assert {*methods, *ON_ONE, *ON_TWO, *ON_HOLDER, *ON_STATE, *ON_CELL} == texts()["commands"].keys()
+    assert {*methods, *ON_ONE, *ON_TWO, *ON_HOLDER, *ON_STATE, *ON_CELL, *ON_FLAG, *ON_TASK} == texts()[
+        "commands"
+    ].keys()
 
 
 def test_a_sentence_with_several_commands_is_about_as_many_components():

@@ -103,11 +103,7 @@ def chat(
 
 @contextlib.contextmanager
 def _models(url: str | None, api_key: str | None, weights: Weights) -> Iterator[Callable[[str | None], ChatModel]]:
-    """A function that finds models by name, in this process or on a server.
-
-    Raises:
-        RequestError: if an option of the other kind is given.
-    """
+    """A function that finds models by name, in this process or on a server."""
     if url is None:
         if api_key is not None:
             raise RequestError("api_key is given; allowed: only with --url")

@@ -87,11 +87,7 @@ def distil(
 
 
 def _check_kind(recipe: Recipe, command: str) -> None:
-    """Refuse a recipe meant for another command.
-
-    Raises:
-        ConfigError: naming what is missing.
-    """
+    """Refuse a recipe meant for another command."""
     objective = recipe.objective
     if command == "adapt" and recipe.adapt is None:
         raise ConfigError("the recipe has no [adapt]; allowed: one that names a base, or `sfumato train`")

@@ -255,11 +255,7 @@ def _sequence(items: Iterable[Any]) -> _Piece | None:
 
 
 def _piece(operator: Any, argument: Any) -> _Piece | None:
-    """One item of a parsed pattern; None if nothing matches it.
-
-    Raises:
-        ValueError: if it is refused; the message names it.
-    """
+    """One item of a parsed pattern; None if nothing matches it."""
     if operator in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
         regex = _write_class(_members(operator, argument))
         return None if regex is None else _Piece(regex, 1, 1)

@@ -63,11 +63,7 @@ class _Sfumato:
         self.model_id, self._name = f"sfumato/{name}", name
 
     def _request(self, prompt: llm.Prompt) -> tuple[TextModel, Request]:
-        """The model and its request.
-
-        Raises:
-            RequestError, CapacityError: if it is not allowed or does not fit.
-        """
+        """The model and its request."""
         with _LOADING:
             model = _load(self._name)
         messages = [

@@ -231,11 +231,7 @@ def _changed(before: str, after: str, reason: str) -> Changed:
 
 
 def _spans(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The character range of some lines, without the last line end.
-
-    Raises:
-        RequestError: if they are not lines of the text, or empty.
-    """
+    """The character range of some lines, without the last line end."""
     starts, spans = line_starts(text), []
     for first, last in lines:
         span = line_span(starts, text, first, last)

@@ -277,11 +277,7 @@ class Boundary:
         return getattr(found, "path", "unknown")
 
     def _admit(self, request: Request, receive: Receive) -> Receive:
-        """Pass the body on, up to the size limit.
-
-        Raises:
-            ApiError: if the request is refused.
-        """
+        """Pass the body on, up to the size limit."""
         host = request.headers.get("host", "")
         if self._limits.hosts is not None and re.sub(r":\d*$", "", host).strip("[]") not in self._limits.hosts:
             raise ApiError(

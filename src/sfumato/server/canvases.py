@@ -402,11 +402,7 @@ def _request(model: TextModel, body: CanvasRequest) -> Request:
 
 
 def _replaced(text: str, replacements: list[Replacement]) -> str:
-    """A text with replacements.
-
-    Raises:
-        RequestError: if they overlap or are outside the text.
-    """
+    """A text with replacements."""
     end = whole = len(text)
     # From the end, and of texts put in at one place the last one first.
     for each in sorted(reversed(replacements), key=lambda each: (-each.start, -each.end)):

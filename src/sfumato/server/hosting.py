@@ -258,11 +258,7 @@ class Host:
         return self.outlines[name].decoder.num_parameters * bits // 8
 
     async def _make_room(self, name: str, num_bytes: int) -> None:
-        """Unload idle models, the least recently used first.
-
-        Raises:
-            ApiError: if those that are answering leave too little.
-        """
+        """Unload idle models, the least recently used first."""
         while self.loaded and num_bytes + self.size_bytes > self._memory_bytes:
             idle = [other for other in self.loaded.values() if not other.num_users]
             if not idle:

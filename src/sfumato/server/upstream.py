@@ -182,11 +182,7 @@ def _failures(upstream: Upstream) -> Iterator[None]:
 
 
 def _check(upstream: Upstream, response: httpx.Response) -> None:
-    """Raise the other server's refusal, if it refused.
-
-    Raises:
-        ApiError: its refusal of the client's request; 502 for anything else.
-    """
+    """Raise the other server's refusal, if it refused."""
     status = response.status_code
     if status == 200:
         return

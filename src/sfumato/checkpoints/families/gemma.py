@@ -131,11 +131,7 @@ def _layout(model: Model) -> Layout:
 
 
 def _generation(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sampling defaults from generation_config.json; missing or null values are the reference's.
-
-    Raises:
-        CheckpointError: if it asks for another sampler.
-    """
+    """Sampling defaults from generation_config.json; missing or null values are the reference's."""
     sampler = values.get("sampler_config") or {}
     if not isinstance(sampler, dict) or sampler.get("_cls_name", _SAMPLER) != _SAMPLER:
         raise CheckpointError(f"generation_config.json: sampler_config is {sampler!r}; allowed: {_SAMPLER}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from sfumato.data.apps.domains import capitalize, coin_name, draw_value
-from sfumato.data.apps.intents import ON_CELL, ON_HOLDER, ON_ONE, ON_STATE, ON_TWO, is_kind, is_open, is_ticked, takes
+from sfumato.data.apps.intents import ON_CELL, ON_FLAG, ON_HOLDER, ON_ONE, ON_STATE, ON_TASK, ON_TWO, is_kind, takes
 from sfumato.data.apps.picks import NothingToDoError, Picker
 from sfumato.data.apps.references import ENTRIES, holder_of, nouns
 from sfumato.data.apps.screens import COLORED, enumerate_names, input_type
@@ -45,6 +45,13 @@ class Draft(Picker):
         if intent in ON_CELL:
             target, slots = self._records()
             return ON_CELL[intent].format(target), slots, "table"
+        if intent in ON_FLAG:
+            table, column, told, value = self._flag()
+            return ON_FLAG[intent].format(f"{table.id}[{column} | {value}]"), {"flag": told}, "table"
+        if intent in ON_TASK:
+            program, allowed = ON_TASK[intent]
+            box, slots = self._task(allowed)
+            return program.format(box.id), slots, "checkbox"
         meaning: Meaning = getattr(self, intent)()
         return meaning
 
@@ -89,15 +96,6 @@ class Draft(Picker):
         tab, ref = self._pick(lambda component: component.kind == "tab" and not component.get("on"))
         opened = [f"clear {each.id} on\n" for each in holder_of(self._page, tab).children if each.get("on")]
         return f"{''.join(opened)}set {tab.id} on", {"ref": ref}, "tab"
-
-    def check_did(self) -> Meaning:
-        """To say that a task was done: "I called the landlord", "the tickets are booked"."""
-        box, slots = self._task(is_open)
-        return f"set {box.id} on", slots, "checkbox"
-
-    def uncheck_did(self) -> Meaning:
-        box, slots = self._task(is_ticked)
-        return f"clear {box.id} on", slots, "checkbox"
 
     def value(self) -> Meaning:
         component, ref = self._pick(takes("value"))
@@ -194,14 +192,6 @@ class Draft(Picker):
         table, column, told, value = self._flag()
         record, ref = self._pick(lambda each: each in table.children and each.cells[table.cells.index(column)] != value)
         return f"cell {record.id} {column} | {value}", {"ref": ref, "flag": told}, "record"
-
-    def only_flag(self) -> Meaning:
-        table, column, told, value = self._flag()
-        return f"only {table.id}[{column} | {value}]", {"flag": told}, "table"
-
-    def delete_flag(self) -> Meaning:
-        table, column, told, value = self._flag()
-        return f"del {table.id}[{column} | {value}]", {"flag": told}, "table"
 
     def add_row(self) -> Meaning:
         table = self._only(is_kind("table"))

@@ -80,3 +80,10 @@ ON_STATE = {
 """Intents about all ticked or marked entries, or all others."""
 ON_CELL = {"only_cell": "only {}", "delete_cell": "del {}", "mark_cell": "set {} marked"}
 """Intents about the records with some cell."""
+ON_FLAG = {"only_flag": "only {}", "delete_flag": "del {}"}
+"""Intents about the records of which something holds, or not: "those who have paid"."""
+ON_TASK: dict[str, tuple[str, Condition]] = {
+    "check_did": ("set {} on", is_open),
+    "uncheck_did": ("clear {} on", is_ticked),
+}
+"""Intents that say that a task was done, or was not: "I called the landlord", "the tickets are booked"."""

@@ -32,14 +32,11 @@ def templates(text: str, *, held_out: bool) -> list[str]:
     return [line.removeprefix(HELD_OUT_MARK) for line in lines if line.startswith(HELD_OUT_MARK) == held_out]
 
 
-def word(template: str, random: Random, **slots: str) -> str:
-    """Fill a template: choose from each `[this|that]` and fill in the slots.
-
-    Slots are marked as copied, so that `distort` leaves them unchanged.
-    """
+def word(template: str, random: Random) -> str:
+    """Choose from each `[this|that]` of a template."""
     while _CHOICE.search(template):
         template = _CHOICE.sub(lambda match: random.choice(match[1].split("|")), template)
-    return template.format(**{name: copied(value) for name, value in slots.items()})
+    return template
 
 
 def copied(text: str) -> str:

@@ -96,8 +96,7 @@ def problem_key(prompt: str) -> str:
 
 def split_of(prompt: str) -> Split:
     """The split of a prompt's problem: a hash of `problem_key` sends 5% of problems to test."""
-    digest = hashlib.sha256(problem_key(prompt).encode()).digest()
-    return "test" if int.from_bytes(digest[:8], "big") < TEST_SHARE * 2**64 else "train"
+    return "test" if sub_seed(problem_key(prompt)) < TEST_SHARE * 2**64 else "train"
 
 
 def sub_seed(*parts: int | str) -> int:
