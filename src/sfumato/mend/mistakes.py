@@ -3,6 +3,7 @@ languages write, strings that end at the wrong character, and blocks without a b
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -19,20 +20,48 @@ _WORDS: dict[tuple[str, ...], tuple[str, ...]] = {
     **{("else", "if"): ("elif",), ("&", "&"): ("and",), ("|", "|"): ("or",)},
     **{("&", "&", "!"): ("and", "not"), ("|", "|", "!"): ("or", "not")},
     **{("and", ":"): (":",), ("or", ":"): (":",)},
-    **{("==", "="): ("==",), ("!=", "="): ("!=",)},
+    **{("==", "="): ("==",), ("!=", "="): ("!=",), ("<", ">"): ("!=",), ("?", "?"): ("or",)},
 }
-_BEFORE_NAMES = {"const": (), "let": (), "var": (), "new": (), "function": ("def",), "catch": ("except",)}
+_BEFORE_NAMES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("const", "let", "var", "new"), ()),
+    **dict.fromkeys(("fn", "fun", "func", "function"), ("def",)),
+    "catch": ("except",),
+}
 _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1"), ("do",): (":",), ("then",): (":",), ("then", ":"): (":",)}
 """What other languages write, and Python's words for it: anywhere, before names, and at ends of lines."""
-_COUNTED = r"for\s*\((?:\w+ )?\s*(\w+)\s*=\s*(.+?);\s*\1\s*<\s*([^=].*?);\s*(?:\1\+\+|\+\+\1)\s*\)\s*[:{]?"
-_TERNARY = r"([^?]+?)\s*\?\s*([^?:]+?)\s*:\s*([^?:]+)"
-_LINES = (
-    (re.compile(_COUNTED), r"for \1 in range(\2, \3):"),
-    (re.compile(rf"(.*?(?:=|return\b)\s*|){_TERNARY}"), r"\1\3 if \2 else \4"),
-    (re.compile(rf"(.*[(\[{{,]\s*){_TERNARY}"), r"\1\3 if \2 else \4"),
-    (re.compile(r"// ?(.*)", re.DOTALL), r"# \1"),
+_TYPE = "(?:auto|bool|boolean|char|double|float|int|Integer|long|object|Object|str|[sS]tring|void)"
+_PARAMETER = re.compile(rf"([(,]\s*)({_TYPE}) (\w+)")
+_ACCESS = "(?:final|private|protected|public|static)"
+_COUNTED = (
+    r"for\s*\((?:\w+ )?\s*(\w+)\s*=\s*(.+?);\s*\1\s*<{}\s*([^=].*?);\s*(?:\1\+\+|\+\+\1|\1\s*\+=\s*(.+?))\s*\)\s*[:{{]?"
 )
+_TERNARY = r"([^?]+?)\s*\?\s*([^?:]+?)\s*:\s*([^?:]+)"
+_LINES = [
+    (re.compile(pattern, re.DOTALL), line)
+    for pattern, line in {
+        _COUNTED.format("(?!=)"): r"for \1 in range(\2, \3, \4):",
+        _COUNTED.format("="): r"for \1 in range(\2, \3 + 1, \4):",
+        rf"for(?:each)?\s*\((?:(?:const|let|var|{_TYPE}) )?(\w+) (?:in|of|:) (.+)\)\s*[:{{]?": r"for \1 in \2:",
+        r"for (\w+) in ([^.]+)\.\.([^.=].*?)\s*[:{]?": r"for \1 in range(\2, \3):",
+        r"for (\w+) (?:=|from|in) (.+?)(?: to |\.\.=)(.+?)\s*[:{]?": r"for \1 in range(\2, \3 + 1):",
+        r"unless (\w+)(?: then)?\s*[:{]?": r"if not \1:",
+        r"unless (.+?)(?: then)?\s*[:{]?": r"if not (\1):",
+        r"until (\w+)(?: do)?\s*[:{]?": r"while not \1:",
+        r"until (.+?)(?: do)?\s*[:{]?": r"while not (\1):",
+        r"switch\s*\(?(.+?)\)?\s*[:{]": r"match \1:",
+        r"default\s*:": "case _:",
+        rf"{_ACCESS} (\w.*)": r"\1",
+        rf"(?:{_ACCESS} )*{_TYPE} (\w+\s*\(.*\))\s*[:{{]?": r"def \1:",
+        rf"{_TYPE} (\w+\s*=[^=].*)": r"\1",
+        r"([A-Za-z][\w-]*)-([A-Za-z]\w*\s*=[^=].*)": r"\1_\2",
+        r"(.*?)\(([\w, ]*)\)\s*=>\s*([^{].*)": r"\1lambda \2: \3",
+        rf"(.*?(?:=|return\b)\s*|){_TERNARY}": r"\1\3 if \2 else \4",
+        rf"(.*[(\[{{,]\s*){_TERNARY}": r"\1\3 if \2 else \4",
+        r"// ?(.*)": r"# \1",
+    }.items()
+]
 """Lines of other languages, and Python's."""
+_COMMENT = re.compile(r"/\*[\s*]*(.*?)\s*\*+/", re.DOTALL)
 _BLOCKS = frozenset(
     ["async", "case", "class", "def", "elif", "else", "except", "finally", "for", "if", "match", "try", "while", "with"]
 )
@@ -93,15 +122,17 @@ def edits_of_mistakes(text: Written, start: int, end: int) -> Iterator[tuple[flo
 def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
     """What other languages and Python 2 write."""
     lexemes = text.lexemes
-    head, depth, has_default = "", 0, False
+    head, depth, has_default, line_end = "", 0, False, start
     for index in range(start, end):
         three = tuple(each.text for each in lexemes[index : min(index + 3, end)])
         two, written, following = three[:2], three[0], "".join(three[1:2])
         begins, ends = index == 0 or is_level(lexemes[index - 1].text), text.ends_line(index + 1)
         if begins:
-            head, depth, has_default = written, 0, False
+            head, depth, has_default, line_end = written, 0, False, text.line_end(index)
         if begins and not is_level(written):
             yield from _foreign_lines(text, index)
+        if written == "/" and following.startswith("*"):
+            yield from _foreign_comment(text, index, end)
         depth += (written in OPENING) - (written in CLOSING)
         new: tuple[int, tuple[str, ...]] | None = None
         if words := _WORDS.get(three, _WORDS.get(two)):
@@ -126,14 +157,28 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             new = 1, (f"{written}_",)
         elif begins and written == "}" and ends:
             new = 1, ()
+        elif (
+            head in ("async", "def")
+            and not depth
+            and following == "("
+            and ")" in (rest := text.between(index, line_end))
+        ):
+            inner, bracket, _ = rest.partition(")")
+            if (typed := _PARAMETER.sub(_without_type, inner)) != inner:
+                last = next(i for i in range(index, line_end) if lexemes[i].text == ")")
+                new = last + 1 - index, (typed + bracket,)
         elif written == "{" and head in _BLOCKS and ends:
             new = 1, (*")" * (depth - 1), ":")
+        elif written == "{" and kind_of(following) == "name" and three[2:] == ("=",):
+            close = next((i for i in range(index, end) if lexemes[i].text == "}"), None)
+            if close is not None:
+                new = close + 1 - index, (f"dict({text.between(index + 1, close)})",)
         elif written == "import" and three[2:] == ("from",) and index + 3 < end:
             new = 4, ("from", lexemes[index + 3].text, "import", following)
         elif written == "raise" and three[2:] == (",",) and not text.ends_line(index + 3):
             last = text.line_end(index)
             new = last - index, ("raise", f"{following}({text.between(index + 3, last)})")
-        elif written == "print" and following and kind_of(following) in ("name", "number", "string"):
+        elif written in ("echo", "print", "puts") and following and kind_of(following) in ("name", "number", "string"):
             last = text.line_end(index)
             new = last - index, (f"print({text.between(index + 1, last)})",)
         elif kind_of(written) == "number" and _ZEROS.fullmatch(written):
@@ -142,16 +187,31 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             yield 0.0, Patch(index, index + new[0], new[1])
 
 
+def _without_type(found: re.Match[str]) -> str:
+    before, kind, name = found.groups()
+    return f"{before}{name}: {kind}" if kind in vars(builtins) else f"{before}{name}"
+
+
 def _foreign_lines(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
     """Python's form of a line that another language would read."""
-    end = text.line_end(start)
-    line = text.between(start, end)
+    line_end = text.line_end(start)
+    line = text.between(start, line_end)
     if not text.is_original and line.startswith("//"):
         # An edit that adds the slashes would comment any line out.
         return
     for pattern, new in _LINES:
         if found := pattern.fullmatch(line):
-            yield 0.0, Patch(start, end, (found.expand(new),))
+            yield 0.0, Patch(start, line_end, (found.expand(new).replace(", )", ")"),))
+
+
+def _foreign_comment(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """Python's form of a comment that begins with a slash and a star."""
+    at = text.lexemes[start].start
+    if found := _COMMENT.match(text.source, at):
+        after = next((i for i in range(start, end) if text.lexemes[i].start >= found.end()), end)
+        indent = " " * (at - text.source.rfind("\n", 0, at) - 1)
+        if text.ends_line(after):
+            yield 0.0, Patch(start, after, ("# " + re.sub(r"\n[ \t]*\**[ \t]?", f"\n{indent}# ", found[1]),))
 
 
 def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
@@ -205,6 +265,9 @@ def _with_backslashes(written: str, quotes: re.Match[str]) -> Iterator[str]:
 def _fillers(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
     """What does nothing, added before the line with the error: as the body of a block, or as a handler of a `try`."""
     lexemes, error = text.lexemes, text.error
+    found = parse(text.source)
+    if isinstance(found, SyntaxError) and "expected 'else' after 'if'" in found.msg:
+        yield CLOSED, Patch(error, error, ("else", "None"))
     at = error - (error < len(lexemes))
     level = lexemes[at].text if at < len(lexemes) else LEVELS[0]
     if at > start and lexemes[at - 1].text == ":":
