@@ -263,6 +263,8 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ("a-b = (1)\n", "a_b = (1)\n"),
         ("a = (b) <> c\nd = a ?? [1]\n", "a = (b) != c\nd = a or [1]\n"),
         ("a = f(b if c)\n", "a = f(b if c else None)\n"),
+        ("try:\n    a = (b)\nexcept A as `b`:\n    c()\n", "try:\n    a = (b)\nexcept A as b:\n    c()\n"),
+        ('a = f"(b) "{c}" d"\n', 'a = f"(b) \\"{c}\\" d"\n'),
         ('puts "a (b)"\n', 'print("a (b)")\n'),
     ],
 )

@@ -143,6 +143,8 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             new = 1, _AT_ENDS[written,]
         elif written in _BEFORE_NAMES and following and kind_of(following) == "name":
             new = 1, _BEFORE_NAMES[written]
+        elif written == "`" == "".join(three[2:]):
+            new = 3, (following,)
         elif written == "!":
             new = 2, ("not", following)
         elif written == "=" and head in _CONDITIONS and not depth:
@@ -237,12 +239,16 @@ def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, P
                 yield price, Patch(index, index + 1, (f"{head}{quote}{written[line_end.start() :]}",))
             first = index if first is None else first
             rest = text.between(first, index + 1)
-            goes_on = first < index and kind_of(lexemes[first + 1].text) in ("name", "number")
-            if goes_on and rest[0] == quote == rest[-1]:
-                yield 0.0, Patch(first, index + 1, (quote + rest[1:-1].replace(quote, f"\\{quote}") + quote,))
-            if OPEN_STRING.fullmatch(written) and first < index:
-                for mark in re.finditer(r"[:,)\]}]", text.between(first, first + 1)):
-                    yield CLOSED, Patch(first, index + 1, (rest[: mark.start()] + rest[0] + rest[mark.start() :],))
+            if first < index and (opened := _STRING.match(rest)):
+                head, following = opened[0], lexemes[first + 1].text
+                goes_on = kind_of(following) in ("name", "number") or following == "{"
+                if goes_on and opened[1] == quote and rest.endswith(quote):
+                    inner = rest[len(head) : -len(quote)].replace(quote, f"\\{quote}")
+                    yield 0.0, Patch(first, index + 1, (head + inner + quote,))
+                if OPEN_STRING.fullmatch(written):
+                    for mark in re.finditer(r"[:,)\]}]", text.between(first, first + 1)):
+                        ended = rest[: mark.start()] + opened[1] + rest[mark.start() :]
+                        yield CLOSED, Patch(first, index + 1, (ended,))
         if text.ends_line(index + 1):
             if first is not None and _APOSTROPHE.search(rest := text.between(first, index + 1)):
                 yield 0.0, Patch(first, index + 1, (_APOSTROPHE.sub(r"\'", rest),))
