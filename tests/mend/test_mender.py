@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,11 @@ import pytest
 
 from scripted import scripted_mender
 from sfumato.errors import CheckpointError, RequestError
-from sfumato.mend.evidence import Evidence, find_targets, gather
+from sfumato.mend.evidence import PASSING, UNTESTED, Counts, Evidence, find_targets, gather
 from sfumato.mend.files import find_sources, read_source, why_not
 from sfumato.mend.mender import Mended, Mender
 from sfumato.mend.sandbox import Outcome, Sandbox
-from sfumato.mend.search import Region, SearchConfig, Target
+from sfumato.mend.search import SearchConfig
 from sfumato.models.decoder import Decoder, DecoderConfig
 from sfumato.models.layers import LexemeConfig
 from sfumato.text.lexemes import lex
@@ -83,19 +84,6 @@ def test_a_judge_with_other_tables_is_refused() -> None:
     model, judge = (Decoder(DecoderConfig(**SIZES, lexemes=each, length_buckets=(1,))) for each in tables)
     with pytest.raises(CheckpointError, match="tables of lexemes differ"):
         Mender(model, 256, lambda: judge).search([], lambda target, text: False, SearchConfig())
-
-
-def test_many_regions_share_the_judge() -> None:
-    tables = LexemeConfig(num_spellings=64, num_words=64, size=8)
-    model, judge = (Decoder(DecoderConfig(**SIZES, lexemes=tables, length_buckets=(1,))) for _ in range(2))
-    mender = Mender(model, 256, lambda: judge)
-    shares = []
-    for count in (1, 4):
-        targets = [Target(CORE, [Region(0, 10)] * count)]
-        search = mender.search(targets, lambda target, text: False, SearchConfig())
-        assert search.further is mender.proposer
-        shares.append(search.proposer.config.judged)
-    assert shares[0] == 4 * shares[1] > 0
 
 
 def test_what_is_no_text_is_refused(mender: Mender) -> None:
@@ -192,7 +180,8 @@ def test_evidence_has_executed_lines_and_exceptions(project: Path) -> None:
         evidence = gather(sandbox, COMMAND, {})
         changed = gather(sandbox, COMMAND, {Path("core.py"): CORE.replace("a - b", "a + b").encode()})
     assert evidence.outcome.status == 1
-    assert evidence.executed[Path("core.py")] == {1, 4, 6, 9, 10, 13}
+    # Which lines belong to a test is known of pytest's only.
+    assert evidence.executed[Path("core.py")] == dict.fromkeys((1, 4, 6, 9, 10, 13), Counts(0, 0, 1))
     assert (Path("test_core.py"), 5) in evidence.frames
     assert changed.outcome.passed
 
@@ -201,12 +190,13 @@ def test_evidence_from_pytest(project: Path) -> None:
     with Sandbox(project) as sandbox:
         evidence = gather(sandbox, [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"], {})
     assert evidence.outcome.status == 1, evidence.outcome.output
-    assert {6, 10} <= evidence.executed[Path("core.py")]
+    assert evidence.executed[Path("core.py")][6] == Counts(1, 0, 0)
+    assert evidence.executed[Path("core.py")][4] == Counts(0, 0, 1)
     assert evidence.frames == [(Path("test_core.py"), 5)]
 
 
 def failing(executed: set[int], *frames: int) -> Evidence:
-    lines = {Path("core.py"): frozenset(executed)} if executed else {}
+    lines = {Path("core.py"): dict.fromkeys(executed, Counts(0, 0, 1))} if executed else {}
     return Evidence(Outcome(1, "", 1.0), lines, [(Path("core.py"), line) for line in frames])
 
 
@@ -219,7 +209,8 @@ def named(target: Any) -> list[tuple[str, float]]:
 
 def test_functions_of_the_traceback_come_first() -> None:
     [target] = find_targets({Path("core.py"): CORE}, failing({4, 6, 9, 10, 13}, 10, 6))
-    assert named(target) == [("add", 3.0), ("double", 2.0), ("unused", 0.0)]
+    # The third one was defined, and did not run.
+    assert named(target) == [("add", 3.0), ("double", 2.0)]
     assert target.lines is not None
     assert 14 not in target.lines
     [target] = find_targets({Path("core.py"): CORE}, failing(set()))
@@ -228,10 +219,21 @@ def test_functions_of_the_traceback_come_first() -> None:
     assert named(target) == [("double", 0.0)]
 
 
+def test_lines_of_few_passing_tests_come_first() -> None:
+    source = "A = 1\n\n\ndef f(a):\n    return a\n\n\ndef g(a):\n    if a:\n        return 1\n    return A\n"
+    counts = {1: Counts(0, 0, 1), 4: Counts(0, 0, 1), 5: Counts(0, 3, 0), 8: Counts(0, 0, 1)}
+    counts |= {9: Counts(1, 4, 0), 10: Counts(0, 4, 0), 11: Counts(2, 0, 0)}
+    [target] = find_targets({Path("core.py"): source}, Evidence(Outcome(1, "", 1.0), {Path("core.py"): counts}, []))
+    # Neither what only passing tests ran, nor the head of its function.
+    assert target.lines == {1: UNTESTED, 8: 0.0, 9: pytest.approx(PASSING * math.log(5.0)), 11: 0.0}
+    # The function before the module's own lines.
+    assert [region.start > 10 for region in target.regions] == [True, False]
+
+
 def test_statements_of_several_lines_are_whole() -> None:
     source = "def f(\n    a,\n    b=1,\n):\n    return (\n        a +\n        b\n    )\n\n\ndef g():\n    return 1\n"
     [target] = find_targets({Path("core.py"): source}, failing({6}))
-    assert target.lines == frozenset(range(1, 9))
+    assert target.lines == dict.fromkeys(range(1, 9), 0.0)
     assert named(target) == [("f", 0.0)]
 
 

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from scripted import Scripted
+from scripted import Scripted, ScriptedReading
 from sfumato.mend.mender import mend_syntax, window
 from sfumato.mend.parsing import Meaning, error_line, is_beginning, parse, read_meaning
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.text.lexemes import lex
+from sfumato.text.patches import Patch
 
 SOURCE = "def f(a, b):\n    # keep\n    return a + b - 1\n"
 
@@ -46,20 +49,6 @@ def test_several_edits_cost_more_than_one() -> None:
     assert search(proposer, both, max_edits=1)[0] is None
 
 
-def test_edited_texts_may_be_read_by_another() -> None:
-    first, further = Scripted(("+", True, ("*",), 2.0)), Scripted(("1", True, ("2",), 1.0))
-    both = SOURCE.replace("+", "*").replace("1", "2")
-    tried: list[str] = []
-
-    def verify(target: Target, text: str) -> bool:
-        tried.append(text)
-        return text == both
-
-    repair = Search(first, verify, further=further).run([whole(SOURCE)])  # type: ignore[arg-type]
-    assert repair is not None
-    assert tried == [SOURCE.replace("+", "*"), both]
-
-
 def test_unparsable_candidates_are_edited_but_not_run() -> None:
     proposer = Scripted(("a", False, ("abs", "("), 3.0), ("+", False, (")",), 1.0))
     wanted = SOURCE.replace("return a +", "return abs(a) +")
@@ -91,7 +80,7 @@ def test_names_that_do_not_exist_are_respelled_first() -> None:
     assert len(tried) > 2
     # Not where nothing may be edited.
     tried.clear()
-    one.run([whole(source, unknown=frozenset({"itmes"}), lines=frozenset({4}))])
+    one.run([whole(source, unknown=frozenset({"itmes"}), lines={4: 0.0})])
     assert tried == []
 
 
@@ -99,8 +88,35 @@ def test_only_the_lines_that_are_allowed_are_edited() -> None:
     proposer = Scripted(("b", True, ("a",), 2.0), ("1", True, ("2",), 1.0))
     tried: list[str] = []
     one = Search(proposer, lambda target, text: bool(tried.append(text)), SearchConfig(max_edits=1))  # type: ignore[func-returns-value, arg-type]
-    assert one.run([whole(SOURCE, lines=frozenset({3}))]) is None
+    assert one.run([whole(SOURCE, lines={3: 0.0})]) is None
     assert tried == [SOURCE.replace("1", "2")]
+
+
+def test_the_judge_scores_the_likeliest_edits_of_all_regions() -> None:
+    source = "def f(a):\n    return a + 10 * 20\n\n\ndef g(b):\n    return b + 30 * 40\n"
+    edits = {"10": "11", "20": "21", "30": "31", "40": "41"}
+    script = ((old, True, (new,), score) for (old, new), score in zip(edits.items(), (5.0, 4.0, 3.0, 2.0), strict=True))
+
+    @dataclass(frozen=True)
+    class Judged(ScriptedReading):
+        def gains(self, patches: Sequence[Patch]) -> list[float]:
+            judged.extend(patch.texts for patch in patches)
+            return [{"11": -9.0, "21": -2.0, "31": 4.0}[patch.texts[0]] for patch in patches]
+
+    class WithJudge(Scripted):
+        def read(self, lexemes: Sequence[str]) -> ScriptedReading:
+            reading = super().read(lexemes)
+            return Judged(reading.proposals, reading.fillings)
+
+    judged: list[tuple[str, ...]] = []
+    tried: list[str] = []
+    config = SearchConfig(max_edits=1, judged=3)
+    one = Search(WithJudge(*script), lambda target, text: bool(tried.append(text)), config, has_judge=True)  # type: ignore[func-returns-value, arg-type]
+    half = [each.text for each in lex(source)].index("g") - 2
+    one.run([Target(source, [Region(0, half), Region(half, len(lex(source)))])])
+    assert judged == [("11",), ("21",), ("31",)]
+    # 3 + 4; 4 - 2; 5 - 9; what was not judged counts as the worst: 2 - 9.
+    assert tried == [source.replace(old, edits[old]) for old in ("30", "20", "10", "40")]
 
 
 def test_the_likelier_of_two_texts_is_edited_first() -> None:

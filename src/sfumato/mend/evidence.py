@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import bisect
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sfumato.mend.parsing import parse
 from sfumato.mend.sandbox import Outcome, Sandbox
@@ -17,6 +19,10 @@ from sfumato.text.lexemes import Lexeme, is_level, lex, line_numbers
 
 RAISED_IN, PASSED_BY = 3.0, 2.0
 """Nats added for the function that raised, and for others in the traceback."""
+PASSING = 1.0
+"""Nats against a line that failing tests execute, times the logarithm of how many passing ones do (plus one)."""
+UNTESTED = 1000.0
+"""Nats against a line that ran only outside of tests, as a module's own lines do."""
 MAX_REGIONS = 64
 _TRACER = Path(__file__).with_name("tracing")
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)|^([^\s:"]+\.py):(\d+):', re.MULTILINE)
@@ -27,12 +33,23 @@ _UNKNOWN = re.compile(
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+class Counts(NamedTuple):
+    """How often a line was executed."""
+
+    failed: int
+    """Failing tests that execute it; 0 if the tests are not pytest's."""
+    passed: int
+    """Passing ones."""
+    outside: int
+    """Whether it ran outside of tests, or which tests there are is not known."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Evidence from a failing run; paths are relative to the project's root."""
 
     outcome: Outcome
-    executed: Mapping[Path, frozenset[int]]
+    executed: Mapping[Path, Mapping[int, Counts]]
     """Executed lines by path, from 1; empty if the run did not finish."""
     frames: Sequence[tuple[Path, int]]
     """Traceback lines within the project, in order of output."""
@@ -43,16 +60,18 @@ def gather(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, byte
     folder = sandbox.scratch("lines")
     variables = {"SFUMATO_TRACE_ROOT": str(sandbox.root), "SFUMATO_TRACE_FOLDER": str(folder)}
     outcome = sandbox.run(command, changes, variables=variables, first_on_path=[_TRACER])
-    executed: dict[Path, set[int]] = {}
+    executed: dict[Path, dict[int, Counts]] = {}
     for file in folder.glob("*.json"):
         for path, lines in json.loads(file.read_text()).items():
-            executed.setdefault(Path(path).relative_to(sandbox.root), set()).update(lines)
+            known = executed.setdefault(Path(path).relative_to(sandbox.root), {})
+            for line, counts in lines.items():
+                known[int(line)] = Counts(*map(sum, zip(known.get(int(line), (0, 0, 0)), counts, strict=True)))
     frames = []
     for match in _FRAME.finditer(outcome.output):
         path = sandbox.root / (match[1] or match[3])
         if path.is_relative_to(sandbox.root) and path.is_file():
             frames.append((path.relative_to(sandbox.root), int(match[2] or match[4])))
-    return Evidence(outcome, {path: frozenset(lines) for path, lines in executed.items()}, frames)
+    return Evidence(outcome, executed, frames)
 
 
 def find_targets(
@@ -72,37 +91,39 @@ def find_targets(
         length: maximum lexemes that a model reads at once.
         max_regions: maximum ranges, over all files.
     """
-    found: list[tuple[str, Region]] = []
-    lines_of: dict[str, frozenset[int] | None] = {}
+    found: list[tuple[float, str, Region]] = []
+    lines_of: dict[str, dict[int, float] | None] = {}
     frames = evidence.frames if evidence else []
     all_executed = evidence.executed if evidence else {}
+    is_known = any(each.failed for lines in all_executed.values() for each in lines.values())
     raised = next((frame for frame in reversed(frames) if frame[0] in sources), None)
     for path, source in sources.items():
         tree = parse(source)
         if isinstance(tree, SyntaxError):
             continue
-        executed = all_executed.get(path, frozenset()) if all_executed else None
-        if executed is not None:
-            executed = _whole_statements(tree, executed)
         named = {line for frame, line in frames if frame == path}
-        lines_of[str(path)] = None if executed is None else executed | named
+        prices = _prices(tree, all_executed.get(path, {}), is_known) if all_executed else None
+        lines_of[str(path)] = None if prices is None else prices | dict.fromkeys(named, 0.0)
         lexemes = lex(source)
         numbers = line_numbers(source, lexemes)
         for first, last in _units(tree, source, function):
             inside = range(first, last + 1)
-            if executed is not None and not any(line in executed or line in named for line in inside):
+            if prices is not None and not any(line in prices or line in named for line in inside):
                 continue
             prior = PASSED_BY if any(line in named for line in inside) else 0.0
             if raised is not None and raised[0] == path and raised[1] in inside:
                 prior = RAISED_IN
             start, end = bisect.bisect_left(numbers, first), bisect.bisect_right(numbers, last)
-            found += [(str(path), Region(*bounds, prior)) for bounds in _windows(lexemes, start, end, length)]
-    chosen = sorted(found, key=lambda each: -each[1].prior)[:max_regions]
+            least = 0.0 if prices is None else min(prices.get(line, math.inf) for line in inside)
+            found += [
+                (least - prior, str(path), Region(*bounds, prior)) for bounds in _windows(lexemes, start, end, length)
+            ]
+    chosen = sorted(found, key=lambda each: each[0])[:max_regions]
     told = _UNKNOWN.findall(evidence.outcome.output) if evidence else []
     unknown = frozenset(name for names in told for name in names if name)
     targets = []
     for name, lines in lines_of.items():
-        if regions := [region for owner, region in chosen if owner == name]:
+        if regions := [region for _, owner, region in chosen if owner == name]:
             targets.append(Target(sources[Path(name)], regions, name, lines, unknown))
     return targets
 
@@ -139,19 +160,35 @@ def _units(tree: ast.Module, source: str, function: str | None) -> Iterator[tupl
         line = max(line, last + 1)
 
 
-def _whole_statements(tree: ast.Module, executed: frozenset[int]) -> frozenset[int]:
-    """Lines of all statements with an executed line; for a function that ran, also its head."""
-    found = set(executed)
+def _prices(tree: ast.Module, counts: Mapping[int, Counts], is_known: bool) -> dict[int, float]:
+    """Lines that may be edited, with the nats against a mistake there: those of all statements with a line that failing
+    tests executed or that ran outside of tests; for a function that ran, also its head.
+
+    Args:
+        is_known: whether it is known which lines failing tests execute.
+    """
+    prices = dict.fromkeys(counts, 0.0)
+    if is_known:
+        prices = {
+            line: PASSING * math.log1p(each.passed) if each.failed else UNTESTED
+            for line, each in counts.items()
+            if each.failed or each.outside
+        }
+    found = dict(prices)
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt):
             continue
         body = getattr(node, "body", None)
         last = node.end_lineno or node.lineno
         head = range(node.lineno, body[0].lineno if isinstance(body, list) and body else last + 1)
-        ran = range(node.lineno, last + 1) if isinstance(node, _FUNCTIONS) else head
-        if any(line in executed for line in ran):
-            found.update(head)
-    return frozenset(found)
+        ran = range(node.body[0].lineno, last + 1) if isinstance(node, _FUNCTIONS) else head
+        price = min((prices[line] for line in ran if line in prices), default=math.inf)
+        for line in head:
+            if price < math.inf:
+                found[line] = min(price, found.get(line, math.inf))
+            elif isinstance(node, _FUNCTIONS):
+                found.pop(line, None)
+    return found
 
 
 def _windows(lexemes: Sequence[Lexeme], start: int, end: int, length: int) -> Iterator[tuple[int, int]]:

@@ -19,7 +19,7 @@ from sfumato.mend.doubts import Calibration, Doubt, find_doubts
 from sfumato.mend.evidence import find_targets, gather
 from sfumato.mend.files import SourceFile, why_not
 from sfumato.mend.parsing import Meaning, error_line, find_error, is_beginning, parse
-from sfumato.mend.proposals import ProposalConfig, Proposer
+from sfumato.mend.proposals import Proposer
 from sfumato.mend.sandbox import Limits, Sandbox
 from sfumato.mend.search import Region, Search, SearchConfig, Target
 from sfumato.models.decoder import Decoder, fuse
@@ -137,10 +137,8 @@ class Mender:
         """
         if self._load_judge is None:
             return Search(self.proposer, verify, config, on_run=on_run)
-        # The judge takes as long for many regions as for one.
-        share = ProposalConfig().judged // max(1, sum(len(target.regions) for target in targets))
-        judged = Proposer(self._model, ProposalConfig(judged=share), self._judge)
-        return Search(judged, verify, config, on_run=on_run, further=self.proposer)
+        judged = Proposer(self._model, judge=self._judge)
+        return Search(judged, verify, config, on_run=on_run, has_judge=True)
 
     @functools.cached_property
     def _judge(self) -> Decoder:

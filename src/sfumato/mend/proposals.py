@@ -9,7 +9,8 @@ judge, an autoregressive model, reads the whole texts that the likeliest ones ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -63,8 +64,6 @@ class ProposalConfig:
     """Fillings per gap."""
     lowest: float = -14.0
     """Minimum log-odds of deletions and gaps, in nats."""
-    judged: int = 200
-    """Edits whose texts the judge reads, likeliest first."""
 
 
 class Proposer:
@@ -88,8 +87,8 @@ class Proposer:
         """Read a text of up to the model's maximum of lexemes, with line heads counted from level 0."""
         lexicon = Lexicon([*lexemes, END, *_numbers_near(lexemes)])
         features = torch.from_numpy(lexicon.features(self._tables.num_spellings, self._tables.num_words))
-        judge = None if self._judge is None else self._judge.bind(features)
-        return Reading(self._model.bind(features), lexicon, [*lexemes, END], self.config, judge)
+        bind = None if self._judge is None else functools.partial(self._judge.bind, features)
+        return Reading(self._model.bind(features), lexicon, [*lexemes, END], self.config, bind)
 
 
 class Reading:
@@ -99,7 +98,7 @@ class Reading:
         model: bound to the lexicon.
         lexicon: of the text and of possible insertions.
         text: lexemes, ending with `END`.
-        judge: bound to the same lexicon.
+        bind_judge: binds the judge to the same lexicon.
     """
 
     def __init__(
@@ -108,9 +107,9 @@ class Reading:
         lexicon: Lexicon,
         text: Sequence[str],
         config: ProposalConfig,
-        judge: Decoder | None = None,
+        bind_judge: Callable[[], Decoder] | None = None,
     ) -> None:
-        self._model, self._lexicon, self._config, self._judge = model, lexicon, config, judge
+        self._model, self._lexicon, self._config, self._bind_judge = model, lexicon, config, bind_judge
         self._tokens_Q = torch.tensor(lexicon.encode(text))
         [self._blank, self._mask] = lexicon.encode([BLANK, MASK])
 
@@ -129,7 +128,7 @@ class Reading:
             found += self._substitutions(odds_QV)
             found += self._gaps(lengths_RQB[0])
             found.sort(key=_likeliest)
-            return found if self._judge is None else self._judged(self._judge, found)
+            return found
 
     @shared_cores
     @torch.inference_mode()
@@ -162,25 +161,12 @@ class Reading:
             found.append(Proposal(total, Patch(position, position, inserted)))
         return found
 
-    def _judged(self, judge: Decoder, found: Sequence[Proposal]) -> list[Proposal]:
-        """The likeliest edits, their gaps filled, with what the judge thinks of the texts that they make.
-
-        An edit's score gains what `gains_of` says. Edits not judged count as the worst.
-        """
-        limit = self._config.judged
-        patches, rest = list[tuple[float, Patch]](), list(found[limit:])
-        for score, edit in found[:limit]:
-            if isinstance(edit, Gap):
-                patches += [(score + one.score, one.edit) for one in self.fill(edit) if isinstance(one.edit, Patch)]
-            else:
-                patches.append((score, edit))
-        patches.sort(key=lambda each: -each[0])
-        rest += [Proposal(*each) for each in patches[limit:]]
-        patches = patches[:limit]
-        gains = gains_of(judge, self._lexicon, self._tokens_Q[:-1], [edit for _, edit in patches])
-        worst = min(gains, default=0.0)
-        judged = [Proposal(score + gain, edit) for (score, edit), gain in zip(patches, gains, strict=True)]
-        return sorted(judged + [Proposal(score + worst, edit) for score, edit in rest], key=_likeliest)
+    @shared_cores
+    @torch.inference_mode()
+    def gains(self, patches: Sequence[Patch]) -> list[float]:
+        """What the judge thinks of the texts that some patches make, see `gains_of`."""
+        assert self._bind_judge is not None, "a proposer with a judge"
+        return gains_of(self._bind_judge(), self._lexicon, self._tokens_Q[:-1], patches)
 
     @cached_property
     def _never_V(self) -> Tensor:

@@ -8,14 +8,14 @@ import itertools
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from sfumato.mend.mistakes import Written, closings, edits_of_mistakes
 from sfumato.mend.parsing import Meaning, can_stand, read_meaning
-from sfumato.mend.proposals import Gap, Proposer, Reading
+from sfumato.mend.proposals import Gap, Proposal, Proposer, Reading
 from sfumato.text.lexemes import CLOSING, OPENING, is_level, kind_of, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
@@ -54,8 +54,9 @@ class Target:
     """Each within the model's maximum length."""
     name: str = ""
     """Identifies the target within a search."""
-    lines: frozenset[int] | None = None
-    """Lines, from 1, whose lexemes may be edited; None allows all."""
+    lines: Mapping[int, float] | None = None
+    """Lines, from 1, whose lexemes may be edited, with the nats by which a mistake is less likely there; None allows
+    all."""
     unknown: frozenset[str] = frozenset()
     """Names and keys that do not exist, as the tests' exceptions say."""
 
@@ -74,6 +75,8 @@ class SearchConfig:
     """Maximum passes through the model."""
     children: int = 200
     """Edits kept per region."""
+    judged: int = 200
+    """Edits whose texts the judge reads, likeliest first over all regions."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +158,8 @@ class Search:
     config: SearchConfig = SearchConfig()
     meaning: Callable[[str], Meaning | None] = read_meaning
     on_run: Callable[[int], None] = lambda _: None
-    further: Proposer | None = None
-    """Reads edited texts; by default the one that reads the originals."""
+    has_judge: bool = False
+    """Whether the proposer has a judge, which reads the texts that the likeliest edits of the originals make."""
     num_runs: int = 0
     num_reads: int = 0
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -166,16 +169,21 @@ class Search:
         config, ends_at = self.config, time.monotonic() + self.config.max_s
         seen: set[tuple[str, str]] = set()
         before: dict[str, Meaning | None] = {}
-        queue: list[_Node] = []
+        queue, firsts = list[_Node](), list[_Node]()
         for target in targets:
             found = before[target.name] = self.meaning(target.source)
             seen.add((target.name, found.text if found else target.source))
             whole = _Text(target, 0)
             for region in target.regions:
                 node = _Node(-region.prior, 0, whole, region, found is not None)
-                self._expand(queue, node)
+                firsts.append(node)
                 for patch in _respellings(whole, region):
                     self._push(queue, node, node.cost - RESPELLED, patch)
+        if self.has_judge:
+            self._expand_judged(queue, firsts)
+        else:
+            for node in firsts:
+                self._expand(queue, node)
         while queue and self.num_runs < config.max_runs and time.monotonic() < ends_at:
             node = heapq.heappop(queue)
             text = node.text
@@ -200,42 +208,80 @@ class Search:
                 if original is None:
                     further = ADVANCED if text.is_advanced else STUCK
                 else:
-                    further = FURTHER_EDIT if self.further is None else FURTHER_JUDGED
+                    further = FURTHER_JUDGED if self.has_judge else FURTHER_EDIT
                 region = node.region._replace(end=node.region.end + text.num_other)
                 later = _Node(node.cost + further, next(self._numbers), text, region, found is not None)
                 heapq.heappush(queue, later)
         return None
 
     def _expand(self, queue: list[_Node], node: _Node) -> None:
-        """Queue the edits of a text. A text without a meaning needs an edit, whatever the model thinks of it; there, an
-        edit costs its log-probability, so that edits beside the error are not added for their own sake."""
-        if self.num_reads >= self.config.max_reads:
-            return
+        """Queue the edits of a text."""
+        if self.num_reads < self.config.max_reads:
+            self._queue(queue, node, *self._propose(node))
+
+    def _expand_judged(self, queue: list[_Node], nodes: Sequence[_Node]) -> None:
+        """Queue the edits of the original texts; the likeliest gain what the judge thinks of the texts that they make,
+        the others count as the worst of these."""
+        read = [(node, *self._propose(node)) for node in nodes]
+        found = [(each, index) for index, (_, _, proposals) in enumerate(read) for each in proposals]
+
+        def likeliest(each: tuple[Proposal, int]) -> float:
+            proposal, index = each
+            return nodes[index].cost - proposal.score
+
+        found.sort(key=likeliest)
+        filled: list[tuple[Proposal, int]] = []
+        for proposal, index in found[: self.config.judged]:
+            fillings = (
+                read[index][1].fill(proposal.edit) if isinstance(proposal.edit, Gap) else [Proposal(0.0, proposal.edit)]
+            )
+            filled += [(Proposal(proposal.score + each.score, each.edit), index) for each in fillings]
+        filled.sort(key=likeliest)
+        rest = found[self.config.judged :] + filled[self.config.judged :]
+        scored: list[list[Proposal]] = [[] for _ in nodes]
+        worst = 0.0
+        for number, (_, reading, _) in enumerate(read):
+            chosen = [each for each, index in filled[: self.config.judged] if index == number]
+            gains = reading.gains([each.edit for each in chosen if isinstance(each.edit, Patch)]) if chosen else []
+            scored[number] = [Proposal(each.score + gain, each.edit) for each, gain in zip(chosen, gains, strict=True)]
+            worst = min(worst, *gains) if gains else worst
+        for proposal, index in rest:
+            scored[index].append(Proposal(proposal.score + worst, proposal.edit))
+        for (node, reading, _), proposals in zip(read, scored, strict=True):
+            self._queue(queue, node, reading, sorted(proposals, key=lambda each: -each.score))
+
+    def _propose(self, node: _Node) -> tuple[Reading, list[Proposal]]:
+        """What the model says of a text, and the edits of it that are allowed."""
         text, lexemes = node.text, node.text.lexemes
         start, end = node.region.start, min(node.region.end, len(lexemes))
-        allowed = None if text.depth else _on_lines(text)
+        prices = None if text.depth else _line_prices(text)
         limit = len(lexemes) if node.parses else text.error
         self.num_reads += 1
-        texts = relative([lexeme.text for lexeme in lexemes[start:end]])
-        proposer = self.further if text.depth and self.further is not None else self.proposer
-        reading = proposer.read(texts)
-        kept = 0
-        for score, edit in reading.proposals:
+        reading = self.proposer.read(relative([lexeme.text for lexeme in lexemes[start:end]]))
+        kept: list[Proposal] = []
+        for proposal in reading.proposals:
+            edit = proposal.edit
             first, last = (edit.position, edit.position) if isinstance(edit, Gap) else (edit.start, edit.end)
             if start + first > limit:
                 continue
-            if allowed is not None and not all(allowed[start + first : start + max(last, first + 1)]):
-                continue
+            price = 0.0 if prices is None else max(prices[start + first : start + max(last, first + 1)], default=0.0)
+            if price < math.inf:
+                kept.append(proposal._replace(score=proposal.score - price))
+        return reading, kept if prices is None else sorted(kept, key=lambda each: -each.score)
+
+    def _queue(self, queue: list[_Node], node: _Node, reading: Reading, proposals: Sequence[Proposal]) -> None:
+        """Queue edits of a text. A text without a meaning needs an edit, whatever the model thinks of it; there, an
+        edit costs its log-probability, so that edits beside the error are not added for their own sake."""
+        text = node.text
+        start, end = node.region.start, min(node.region.end, len(text.lexemes))
+        for score, edit in proposals[: self.config.children]:
             cost = node.cost + (-score if node.parses else math.log1p(math.exp(min(-score, 700.0))))
             if isinstance(edit, Gap):
                 heapq.heappush(queue, node._replace(cost=cost, number=next(self._numbers), gap=(reading, edit)))
             else:
                 self._push(queue, node, cost, edit)
-            kept += 1
-            if kept == self.config.children:
-                break
         if not node.parses:
-            for price, patch in closings(text, start, min(end, limit + 1)):
+            for price, patch in closings(text, start, min(end, text.error + 1)):
                 self._push(queue, node, node.cost + price, patch)
             for price, patch in edits_of_mistakes(text, start, end):
                 self._push(queue, node, node.cost, patch, price)
@@ -307,17 +353,17 @@ def _is_like(lexeme: str, other: str) -> bool:
 
 def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
     """Patches of a region that replace names which do not exist by those that do."""
-    lexemes, allowed = [lexeme.text for lexeme in text.lexemes], _on_lines(text)
+    lexemes, prices = [lexeme.text for lexeme in text.lexemes], _line_prices(text)
     for index in range(region.start, region.end):
         written = lexemes[index]
-        if written.strip("'\"") in text.target.unknown and (allowed is None or allowed[index]):
+        if written.strip("'\"") in text.target.unknown and (prices is None or prices[index] < math.inf):
             known = {lexeme for lexeme in lexemes if _is_word(lexeme) and lexeme != written}
             for near in difflib.get_close_matches(written, sorted(known), n=2, cutoff=_VERY_LIKE):
                 yield Patch(index - region.start, index - region.start + 1, (near,))
 
 
-def _on_lines(text: _Text) -> list[bool] | None:
-    """Lexemes on the target's lines; None if all may be edited."""
-    if text.target.lines is None:
+def _line_prices(text: _Text) -> list[float] | None:
+    """Nats for an edit of each lexeme, infinite where none is allowed; None if all cost nothing."""
+    if (lines := text.target.lines) is None:
         return None
-    return [line in text.target.lines for line in line_numbers(text.source, text.lexemes)]
+    return [lines.get(line, math.inf) for line in line_numbers(text.source, text.lexemes)]

@@ -1,6 +1,7 @@
 """Loaded by the interpreters of a project's tests (`sfumato.mend.evidence`) to record executed lines.
 
-Uses only the standard library, because it runs in the project's environment.
+Uses only the standard library, because it runs in the project's environment. Under pytest, `sfumato_tests` beside it
+tells where tests begin and end, and lines are counted by outcome.
 """
 
 from __future__ import annotations
@@ -16,6 +17,19 @@ from typing import Any
 _root, _folder = os.environ.get("SFUMATO_TRACE_ROOT", ""), os.environ.get("SFUMATO_TRACE_FOLDER", "")
 _lines: dict[str, set[int]] = {}
 _known: dict[str, set[int] | None] = {}
+_counts: dict[str, dict[int, list[int]]] = {}
+FAILED, PASSED, OUTSIDE = range(3)
+
+
+def count_lines(outcome: int) -> None:
+    """Count the lines executed since the last call for a test that failed or passed, or as outside of tests."""
+    for path, lines in _lines.items():
+        counts = _counts.setdefault(path, {})
+        for line in lines:
+            counts.setdefault(line, [0, 0, 0])[outcome] += 1
+        lines.clear()
+    if sys.version_info >= (3, 12):
+        sys.monitoring.restart_events()
 
 
 def _lines_of(code: CodeType) -> set[int] | None:
@@ -55,7 +69,8 @@ def _monitor() -> None:
 
 
 def _write() -> None:
-    found = {path: sorted(lines) for path, lines in _lines.items() if lines}
+    count_lines(OUTSIDE)
+    found = {path: counts for path, counts in _counts.items() if counts}
     path = os.path.join(_folder, f"lines-{os.getpid()}.json")
     with open(f"{path}.part", "w", encoding="utf-8") as file:
         json.dump(found, file)
@@ -63,6 +78,7 @@ def _write() -> None:
 
 
 if _root and _folder:
+    os.environ["PYTEST_PLUGINS"] = ",".join(filter(None, [os.environ.get("PYTEST_PLUGINS"), "sfumato_tests"]))
     if sys.version_info >= (3, 12):
         _monitor()
     else:
