@@ -37,7 +37,8 @@ def _lines_of(code: CodeType) -> set[int] | None:
     name = code.co_filename
     if name not in _known:
         path = os.path.abspath(name)
-        _known[name] = _lines.setdefault(path, set()) if path.startswith(_root + os.sep) else None
+        is_inside = not name.startswith("<") and path.startswith(_root + os.sep)
+        _known[name] = _lines.setdefault(path, set()) if is_inside else None
     return _known[name]
 
 
