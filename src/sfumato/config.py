@@ -170,6 +170,8 @@ def import_class(name: str, base: type[Config], error: type[SfumatoError]) -> ty
         raise error(f"{what} {name!r} cannot be imported: {type(problem).__name__}: {problem}") from problem
     if not (isinstance(found, type) and issubclass(found, base)):
         raise error(f"{what} {name!r} is not a subclass of {base.__name__}")
+    if missing := sorted(getattr(found, "__abstractmethods__", ())):
+        raise error(f"{what} {name!r} has no {missing[0]}; allowed: a class that defines {', '.join(missing)}")
     return found
 
 

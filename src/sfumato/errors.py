@@ -87,7 +87,7 @@ def unknown(kind: str, given: str, allowed: Iterable[str]) -> str:
         An exception's message as one sentence.
     """
     names = sorted(allowed)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
     return f"unknown {kind} {given!r}{hint} allowed: {', '.join(names)}"
 

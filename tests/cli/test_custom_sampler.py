@@ -105,6 +105,25 @@ class Doubled(Task):
         return response.strip().isdecimal()
 
 
+class Unchecked(Task):
+    name = "unchecked"
+    generate = Doubled.generate
+
+
+class Nameless(Doubled):
+    name = None
+
+
+class Untyped(Doubled):
+    def generate(self, seed):
+        return {"prompt": "a"}
+
+
+class Failing(Doubled):
+    def check(self, item, response):
+        return {}["amount"]
+
+
 not_a_task = 3
 """
 
@@ -123,8 +142,12 @@ def test_a_task_beside_the_caller_is_scored(
         ("own_tasks:Missing", "task 'own_tasks:Missing' cannot be imported"),
         ("broken:Task", "task 'broken:Task' cannot be imported: SyntaxError: "),
         ("own_tasks:not_a_task", "task 'own_tasks:not_a_task' is not a subclass of Task"),
+        ("own_tasks:Unchecked", "task 'own_tasks:Unchecked' has no check; allowed: a class that defines check"),
+        ("own_tasks:Nameless", "task 'own_tasks:Nameless' has no name; allowed: a class with a text as its `name`"),
+        ("own_tasks:Untyped", "task 'doubled' generates {'prompt': 'a'}; allowed: an Item"),
+        ("own_tasks:Failing", "the check of task 'doubled' failed on the answer"),
     ):
-        assert message in " ".join(sfumato("eval", checkpoint, "--task", name).stderr.split())
+        assert message in " ".join(sfumato("eval", checkpoint, "--task", name, "--n", 2).stderr.split())
 
 
 def test_a_sampler_beside_the_caller_is_found(

@@ -34,6 +34,13 @@ def test_heads_are_trained_and_used(sfumato, recipe, tmp_path):
     assert model.sampler_defaults.stop_probability == numbers["threshold"]
     assert model.decoder.length_buckets == (4, 12, 40)
     assert model.generate("json: Our 8-year-old parrot Mia is red.").finish_reason in ("stop", "steps", "length")
+    # Answers of other weights are not used.
+    inputs = tmp_path / "run" / "inputs.json"
+    hashes = inputs.read_text()
+    inputs.write_text(hashes.replace('"weights": "', '"weights": "0'))
+    other = sfumato("heads", recipe, "--dir", tmp_path / "run")
+    assert "holds answers gathered with other weights or files; use another --dir" in other.stderr
+    inputs.write_text(hashes)
     # What was gathered is there: a second time nothing is answered, and a lost piece is made again as it was.
     pieces = sorted((tmp_path / "run").glob("features-*"))
     lost = pieces[1].read_bytes()

@@ -99,7 +99,7 @@ def test_files_of_lines_are_known_by_their_names(tmp_path: Path, name: str):
 
 def test_json_files_are_refused(tmp_path: Path):
     (tmp_path / "a.json").write_text("[]")
-    with pytest.raises(ConfigError, match=r"a\.json is a JSON file; allowed: one object a line"):
+    with pytest.raises(ConfigError, match=r"a\.json ends with \.json; allowed: lines of JSON"):
         read_records(tmp_path / "a.json")
 
 
@@ -279,7 +279,12 @@ def test_a_mixture_draws_by_weight():
     assert documents == [source.document(seed) for seed in range(4000)]
 
 
-@pytest.mark.parametrize("weights", [[], [0.0], [1.0, -0.5], [1.0, math.nan], [math.inf, 1.0]])
+def test_a_mixture_of_nothing():
+    with pytest.raises(ConfigError, match=r"nothing to train on; allowed: tasks in \[data.tasks\], or files"):
+        MixtureSource([], [])
+
+
+@pytest.mark.parametrize("weights", [[0.0], [1.0, -0.5], [1.0, math.nan], [math.inf, 1.0]])
 def test_invalid_weights(weights: list[float]):
     with pytest.raises(ConfigError, match=r"mixture weights are \[.*\]; allowed: 0 or more each, one above 0"):
         MixtureSource([Constant(0) for _ in weights], weights)

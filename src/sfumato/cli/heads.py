@@ -28,12 +28,13 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     from sfumato.api import load
     from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find_model
+    from sfumato.checkpoints.tensors import weight_files
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.evaluation.gathering import PIECE, gather, prompts
     from sfumato.models.decoder import Decoder
     from sfumato.sampling.logits import LearnedStop
-    from sfumato.storage import claimed
+    from sfumato.storage import claimed, sha256_of, write_json
     from sfumato.training.heads import (
         HeadsRecipe,
         fit_length,
@@ -65,8 +66,15 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
         )
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
+    # Of weights and prompts: files may have changed since.
+    inputs = directory / "inputs.json"
+    weights = weight_files(find_model(loaded.model))
+    hashes = {"weights": sha256_of(weights), "files": sha256_of(Path(name) for name in loaded.files)}
+    if inputs.exists() and json.loads(inputs.read_text(encoding="utf-8")) != hashes:
+        raise ConfigError(f"{directory} holds answers gathered with other weights or files; use another --dir")
     with claimed(directory):
         write_recipe(path, loaded)
+        write_json(inputs, hashes)
         for done in gather(model, asked, directory, **settings):
             typer.echo(f"{directory.name}: {done}/{len(asked)} answers", err=True)
     learned, held_out = split(sorted(directory.glob("features-*.safetensors")), loaded.held_out)

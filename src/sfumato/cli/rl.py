@@ -157,6 +157,7 @@ def _collect_groups(
     model: TextModel, asked: Sequence[tuple[Task, Item]], requests: Sequence[Request], *, with_parts: bool
 ) -> list[list[Rollout]]:
     """Groups of answers and their rewards; a failed answer gets zero."""
+    from sfumato.data.tasks.base import judge
     from sfumato.engine.engine import Engine, EngineConfig
     from sfumato.engine.request import Finished
     from sfumato.training.rollout import Rollout
@@ -169,7 +170,7 @@ def _collect_groups(
             (task, item), result = asked[index], event.result
             groups[index][event.variation] = Rollout(
                 canvases=() if result.failed else result.canvases,
-                reward=float(not result.failed and task.check(item, result.text)),
+                reward=float(not result.failed and judge(task, item, result.text)),
                 parts=_parts(model, task, item, result) if with_parts and not result.failed else (),
             )
     return [[group[i] for i in sorted(group)] for group in groups]

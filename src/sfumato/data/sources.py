@@ -25,6 +25,8 @@ from sfumato.text.chat import Message
 from sfumato.text.tokenizer import Tokenizer
 
 _LOG = logging.getLogger(__name__)
+_TABLES = frozenset({".csv", ".json", ".tsv", ".xlsx", ".yaml", ".yml"})
+"""Ends of files that are no prose, and no lines of JSON either."""
 
 
 def check_weights(what: str, weights: Sequence[float]) -> None:
@@ -41,6 +43,8 @@ class MixtureSource:
     """Draw each document from one of several sources, by weight."""
 
     def __init__(self, sources: Sequence[Source], weights: Sequence[float]) -> None:
+        if not sources:
+            raise ConfigError("there is nothing to train on; allowed: tasks in [data.tasks], or files in [data.files]")
         check_weights("mixture weights", weights)
         self._sources, self._weights = list(sources), list(weights)
 
@@ -160,8 +164,8 @@ def read_records(path: Path) -> list[Record]:
 def _records_of_file(path: Path) -> list[Record]:
     if path.suffix.lower() == ".parquet" and path.exists():
         return [_record(row, f"{path}:{number}") for number, row in enumerate(_parquet_rows(path), 1)]
-    if path.suffix.lower() == ".json":
-        raise ConfigError(f"{path} is a JSON file; allowed: one object a line, in a file that ends with .jsonl")
+    if path.suffix.lower() in _TABLES:
+        raise ConfigError(f"{path} ends with {path.suffix}; allowed: lines of JSON, in a file that ends with .jsonl")
     if _has_lines(path):
         return [_record(value, where) for value, where in read_json_lines(path)]
     content = _read_text(path)
@@ -289,5 +293,6 @@ def _record(value: Any, where: str) -> Record:
             return Record((), text, where)
     found = f"has {', '.join(value) or 'no keys'}" if isinstance(value, dict) else f"is {json.dumps(value):.60}"
     raise ConfigError(
-        f"{where} {found}; allowed: messages ending with the assistant's, prompt and response, or text, each of strings"
+        f"{where} {found}; allowed: messages ending with the assistant's, prompt and response, or text; "
+        "only a response may be empty"
     )

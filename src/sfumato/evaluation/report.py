@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sfumato.checkpoints.registry import find_model
 from sfumato.checkpoints.tensors import weight_files
 from sfumato.config import check_choice
-from sfumato.data.tasks.base import Item, Task
+from sfumato.data.tasks.base import Item, Task, judge
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.evaluation.corpora import Corpus
 from sfumato.evaluation.records import Record, Records
@@ -233,7 +233,7 @@ def _judge_of(task: Task, item: Item) -> str:
 
 
 def _judged(record: Record, task: Task, item: Item, answer: str) -> Record:
-    return dataclasses.replace(record, answer=answer, right=task.check(item, answer), judged_by=_judge_of(task, item))
+    return dataclasses.replace(record, answer=answer, right=judge(task, item, answer), judged_by=_judge_of(task, item))
 
 
 def _recorded(base: Record, task: Task, item: Item, answer: Answer) -> Record:

@@ -11,6 +11,7 @@ from random import Random
 from typing import Literal, Unpack
 
 from sfumato.data.tasks import Item, Task, find_task, items
+from sfumato.data.tasks.base import judge
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions, InfillOptions
 from sfumato.engine.prompts import Prompt
@@ -216,7 +217,7 @@ def ask(
 
 def check_answers(task: Task, asked: Sequence[Item], results: Sequence[Result]) -> list[bool]:
     """Whether each answer is right."""
-    return [task.check(item, result.text) for item, result in zip(asked, results, strict=True)]
+    return [judge(task, item, result.text) for item, result in zip(asked, results, strict=True)]
 
 
 def _twin_score(twin: TextModel, task: Task, asked: Sequence[Item], seed: int) -> TwinScore:
@@ -282,7 +283,7 @@ def evaluate_gaps(
         options["prompt"], options["seed"] = item.prompt, seed + i
         result = model.infill(prefix, suffix, **options)
         restored += result.text == cut
-        right += task.check(item, f"{prefix}{result.text}{suffix}")
+        right += judge(task, item, f"{prefix}{result.text}{suffix}")
         near += abs(len(tokenizer.encode(result.text)) - size) <= 1
         num_steps += result.usage.denoising_steps
         on_progress(i + 1, n)

@@ -82,7 +82,8 @@ class SamplerConfig:
     """With reuse: interval of full steps, 1 to 1000, counted within a block under "block"; 0 makes only the first step
     full."""
     stop_probability: float = 0.5
-    """Stop rule: a learned stop head, if there is one, must exceed this probability, 0 to 1."""
+    """Stop rule: a learned stop head, if there is one, must exceed this probability, 0 to 1; 1 turns it
+    off."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.sampler, Sampler):

@@ -76,6 +76,13 @@ class Run:
                 f"objective.length_weight is {recipe.objective.length_weight} and {layout.setting}; "
                 "allowed: 0, because a length head needs a causal prefix"
             )
+        lengths = recipe.packing.canvas_lengths
+        if lengths and layout.causal and not self.shape.length_buckets and self.spec.canvas_length not in lengths:
+            _LOG.warning(
+                "generation_spec.canvas_length is %d, and packing.canvas_lengths %s train no such canvas; answers are "
+                "written on canvases of %d",
+                *(self.spec.canvas_length, list(lengths), self.spec.canvas_length),
+            )
         before = {} if found is None else dict(found.generation)
         if not self.spec.next_token:
             before.pop("draft_steps", None)

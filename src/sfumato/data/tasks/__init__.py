@@ -80,5 +80,8 @@ def find_task(name: str) -> Task:
     if name in TASKS:
         return TASKS[name]
     if ":" in name:
-        return import_class(name, Task, ConfigError)()  # type: ignore[type-abstract]
+        found = import_class(name, Task, ConfigError)  # type: ignore[type-abstract]
+        if not isinstance(getattr(found, "name", None), str):
+            raise ConfigError(f"task {name!r} has no name; allowed: a class with a text as its `name`")
+        return found()
     raise ConfigError(unknown("task", name, [*TASKS, f"{PREFIX}<name>", "package.module:Class"]))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from sfumato.config import check_choice
 from sfumato.data.kinds import PromptKind
-from sfumato.errors import ConfigError
+from sfumato.errors import ConfigError, SfumatoError
 
 Split = Literal["train", "test"]
 
@@ -105,6 +105,23 @@ def sub_seed(*parts: int | str) -> int:
     return int.from_bytes(digest[:8], "big")
 
 
+def judge(task: Task, item: Item, response: str) -> bool:
+    """Whether an answer is right.
+
+    Raises:
+        ConfigError: if the task's own check fails.
+    """
+    try:
+        return task.check(item, response)
+    except SfumatoError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"the check of task {task.name!r} failed on the answer {response!r:.80} to {item.prompt!r:.80}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
 def draw(task: Task, split: Split, seed: int) -> Item:
     """The item at one seed of a task's split.
 
@@ -121,6 +138,8 @@ def draw(task: Task, split: Split, seed: int) -> Item:
     check_choice("split", split, get_args(Split), ConfigError)
     for attempt in range(_MAX_DRAWS):
         item = task.generate(sub_seed(task.name, split, seed, attempt))
+        if not isinstance(item, Item):
+            raise ConfigError(f"task {task.name!r} generates {item!r:.80}; allowed: an Item")
         if task.fixed or split_of(item.prompt) == split:
             return item
     raise ConfigError(f"task {task.name!r} gave no item of split {split!r} in {_MAX_DRAWS} draws")
