@@ -21,7 +21,7 @@ RAISED_IN, PASSED_BY = 3.0, 2.0
 """Nats added for the function that raised, and for others in the traceback."""
 PASSING = 1.0
 """Nats against a line that failing tests execute, times the logarithm of how many passing ones do (plus one)."""
-UNTESTED = 1000.0
+UNTESTED = 100.0
 """Nats against a line that ran only outside of tests, as a module's own lines do."""
 MAX_REGIONS = 64
 _TRACER = Path(__file__).with_name("tracing")
@@ -41,7 +41,7 @@ class Counts(NamedTuple):
     passed: int
     """Passing ones."""
     outside: int
-    """Whether it ran outside of tests, or which tests there are is not known."""
+    """Times outside of tests; 1 if the tests are not pytest's."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,14 @@ def find_targets(
             continue
         named = {line for frame, line in frames if frame == path}
         prices = _prices(tree, all_executed.get(path, {}), is_known) if all_executed else None
-        lines_of[str(path)] = None if prices is None else prices | dict.fromkeys(named, 0.0)
+        if prices is not None:
+            prices |= dict.fromkeys(named, 0.0)
+        lines_of[str(path)] = prices
         lexemes = lex(source)
         numbers = line_numbers(source, lexemes)
         for first, last in _units(tree, source, function):
             inside = range(first, last + 1)
-            if prices is not None and not any(line in prices or line in named for line in inside):
+            if prices is not None and not any(line in prices for line in inside):
                 continue
             prior = PASSED_BY if any(line in named for line in inside) else 0.0
             if raised is not None and raised[0] == path and raised[1] in inside:

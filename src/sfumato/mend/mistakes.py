@@ -32,15 +32,16 @@ _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1"), ("do",): (":",), (
 _TYPE = "(?:auto|bool|boolean|char|double|float|int|Integer|long|object|Object|str|[sS]tring|void)"
 _PARAMETER = re.compile(rf"([(,]\s*)({_TYPE}) (\w+)")
 _ACCESS = "(?:final|private|protected|public|static)"
-_COUNTED = (
-    r"for\s*\((?:\w+ )?\s*(\w+)\s*=\s*(.+?);\s*\1\s*<{}\s*([^=].*?);\s*(?:\1\+\+|\+\+\1|\1\s*\+=\s*(.+?))\s*\)\s*[:{{]?"
-)
+_COUNTED = r"for\s*\((?:\w+ )?\s*(\w+)\s*=\s*(.+?);\s*\1\s*<{}\s*([^=].*?);\s*(?:{})\s*\)\s*[:{{]?"
+_ONE, _MORE = r"\1\+\+|\+\+\1", r"\1\s*\+=\s*(.+?)"
 _TERNARY = r"([^?]+?)\s*\?\s*([^?:]+?)\s*:\s*([^?:]+)"
 _LINES = [
     (re.compile(pattern, re.DOTALL), line)
     for pattern, line in {
-        _COUNTED.format("(?!=)"): r"for \1 in range(\2, \3, \4):",
-        _COUNTED.format("="): r"for \1 in range(\2, \3 + 1, \4):",
+        _COUNTED.format("(?!=)", _ONE): r"for \1 in range(\2, \3):",
+        _COUNTED.format("(?!=)", _MORE): r"for \1 in range(\2, \3, \4):",
+        _COUNTED.format("=", _ONE): r"for \1 in range(\2, \3 + 1):",
+        _COUNTED.format("=", _MORE): r"for \1 in range(\2, \3 + 1, \4):",
         rf"for(?:each)?\s*\((?:(?:const|let|var|{_TYPE}) )?(\w+) (?:in|of|:) (.+)\)\s*[:{{]?": r"for \1 in \2:",
         r"for (\w+) in ([^.]+)\.\.([^.=].*?)\s*[:{]?": r"for \1 in range(\2, \3):",
         r"for (\w+) (?:=|from|in) (.+?)(?: to |\.\.=)(.+?)\s*[:{]?": r"for \1 in range(\2, \3 + 1):",
@@ -203,7 +204,7 @@ def _foreign_lines(text: Written, start: int) -> Iterator[tuple[float, Patch]]:
         return
     for pattern, new in _LINES:
         if found := pattern.fullmatch(line):
-            yield 0.0, Patch(start, line_end, (found.expand(new).replace(", )", ")"),))
+            yield 0.0, Patch(start, line_end, (found.expand(new),))
 
 
 def _foreign_comment(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:

@@ -23,9 +23,10 @@ FAILED, PASSED, OUTSIDE = range(3)
 
 def count_lines(outcome: int) -> None:
     """Count the lines executed since the last call for a test that failed or passed, or as outside of tests."""
-    for path, lines in _lines.items():
+    # Copies, because other threads go on.
+    for path, lines in list(_lines.items()):
         counts = _counts.setdefault(path, {})
-        for line in lines:
+        for line in list(lines):
             counts.setdefault(line, [0, 0, 0])[outcome] += 1
         lines.clear()
     if sys.version_info >= (3, 12):
