@@ -306,11 +306,12 @@ def answer_requests(jobs: list[Job], model: str, settings: Json) -> Iterator[tup
         ConfigError: if the server's packages are not installed.
     """
     with asyncio.Runner() as runner, progress("answering", len(jobs)) as advance:
-        answered = _ask(jobs, model, settings)
-        for num_done in range(1, len(jobs) + 1):
-            yield runner.run(anext(answered))  # type: ignore[arg-type]
+        answered, num_done = _ask(jobs, model, settings), 0
+        # To its end, where the server shuts down.
+        while (answer := runner.run(anext(answered, None))) is not None:
+            yield answer
+            num_done += 1
             advance(num_done, len(jobs))
-        runner.run(answered.aclose())  # type: ignore[attr-defined]
 
 
 async def _ask(jobs: list[Job], model: str, settings: Json) -> AsyncIterator[tuple[Job, Json]]:
