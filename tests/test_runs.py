@@ -168,3 +168,12 @@ def test_unfinished_run_directory(tmp_path):
     (tmp_path / "state.safetensors").touch()
     with pytest.raises(sfumato.CheckpointError, match="the state of an unfinished run; allowed"):
         sfumato.load(tmp_path)
+
+
+@pytest.mark.parametrize("length", [16, 12])
+def test_canvases_that_are_used_and_not_trained_are_told(length, tmp_path, caplog):
+    tables = tomllib.loads(RECIPE)
+    tables["packing"]["canvas_lengths"] = [8, 16]
+    sfumato.train(tables, overrides={"generation_spec.canvas_length": length}, directory=tmp_path)
+    told = "generation_spec.canvas_length is 12: answers use canvases that packing.canvas_lengths [8, 16] do not train"
+    assert (told in caplog.text) == (length == 12)

@@ -104,6 +104,8 @@ def test_the_judge_scores_the_likeliest_edits_of_all_regions() -> None:
             return [{"11": -9.0, "21": -2.0, "31": 4.0}[patch.texts[0]] for patch in patches]
 
     class WithJudge(Scripted):
+        has_judge = True
+
         def read(self, lexemes: Sequence[str]) -> ScriptedReading:
             reading = super().read(lexemes)
             return Judged(reading.proposals, reading.fillings)
@@ -111,7 +113,7 @@ def test_the_judge_scores_the_likeliest_edits_of_all_regions() -> None:
     judged: list[tuple[str, ...]] = []
     tried: list[str] = []
     config = SearchConfig(max_edits=1, judged=3)
-    one = Search(WithJudge(*script), lambda target, text: bool(tried.append(text)), config, has_judge=True)  # type: ignore[func-returns-value, arg-type]
+    one = Search(WithJudge(*script), lambda target, text: bool(tried.append(text)), config)  # type: ignore[func-returns-value, arg-type]
     half = [each.text for each in lex(source)].index("g") - 2
     one.run([Target(source, [Region(0, half), Region(half, len(lex(source)))])])
     assert judged == [("11",), ("21",), ("31",)]

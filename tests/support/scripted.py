@@ -24,6 +24,8 @@ class ScriptedReading:
 class Scripted:
     """Proposes from a script of (anchor lexeme, whether to remove it, new lexemes, score)."""
 
+    has_judge = False
+
     def __init__(self, *script: tuple[str, bool, tuple[str, ...], float]) -> None:
         self.script = script
 

@@ -135,10 +135,8 @@ class Mender:
         Raises:
             CheckpointError: if the judge cannot be loaded, or reads other lexemes.
         """
-        if self._load_judge is None:
-            return Search(self.proposer, verify, config, on_run=on_run)
-        judged = Proposer(self._model, judge=self._judge)
-        return Search(judged, verify, config, on_run=on_run, has_judge=True)
+        proposer = self.proposer if self._load_judge is None else Proposer(self._model, judge=self._judge)
+        return Search(proposer, verify, config, on_run=on_run)
 
     @functools.cached_property
     def _judge(self) -> Decoder:

@@ -81,6 +81,11 @@ class Proposer:
         self._tables = model.config.lexemes
         self.config = config or ProposalConfig()
 
+    @property
+    def has_judge(self) -> bool:
+        """Whether readings have `gains`."""
+        return self._judge is not None
+
     @shared_cores
     @torch.inference_mode()
     def read(self, lexemes: Sequence[str]) -> Reading:

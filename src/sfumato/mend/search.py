@@ -158,8 +158,6 @@ class Search:
     config: SearchConfig = SearchConfig()
     meaning: Callable[[str], Meaning | None] = read_meaning
     on_run: Callable[[int], None] = lambda _: None
-    has_judge: bool = False
-    """Whether the proposer has a judge, which reads the texts that the likeliest edits of the originals make."""
     num_runs: int = 0
     num_reads: int = 0
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -179,7 +177,7 @@ class Search:
                 firsts.append(node)
                 for patch in _respellings(whole, region):
                     self._push(queue, node, node.cost - RESPELLED, patch)
-        if self.has_judge:
+        if self.proposer.has_judge:
             self._expand_judged(queue, firsts)
         else:
             for node in firsts:
@@ -208,7 +206,7 @@ class Search:
                 if original is None:
                     further = ADVANCED if text.is_advanced else STUCK
                 else:
-                    further = FURTHER_JUDGED if self.has_judge else FURTHER_EDIT
+                    further = FURTHER_JUDGED if self.proposer.has_judge else FURTHER_EDIT
                 region = node.region._replace(end=node.region.end + text.num_other)
                 later = _Node(node.cost + further, next(self._numbers), text, region, found is not None)
                 heapq.heappush(queue, later)

@@ -79,9 +79,9 @@ class Run:
         lengths = recipe.packing.canvas_lengths
         if lengths and layout.causal and not self.shape.length_buckets and self.spec.canvas_length not in lengths:
             _LOG.warning(
-                "generation_spec.canvas_length is %d, and packing.canvas_lengths %s train no such canvas; answers are "
-                "written on canvases of %d",
-                *(self.spec.canvas_length, list(lengths), self.spec.canvas_length),
+                "generation_spec.canvas_length is %d: answers use canvases that packing.canvas_lengths %s do not train",
+                self.spec.canvas_length,
+                list(lengths),
             )
         before = {} if found is None else dict(found.generation)
         if not self.spec.next_token:
