@@ -53,6 +53,8 @@ class Ranked:
 class Ranker(Protocol):
     """Proposes edits, as `Proposer` does."""
 
+    has_judge: bool = False
+
     def read(self, lexemes: Sequence[str]) -> Ranked:
         """The edits of a text."""
         ...
