@@ -143,6 +143,35 @@ def test_sample_statistics(sfumato, tmp_path):
     assert "the file has no responses" in none.stderr
 
 
+def test_answers_are_written(sfumato, tmp_path):
+    """In order, for tasks and for samples; without --n, every sample once."""
+    path, wrong = tmp_path / "pairs.jsonl", tmp_path / "answers.jsonl"
+    path.write_text(
+        '{"prompt": "answer, then derive: 7*6", "response": "answer: 42\\n7*6 = 42"}\n'
+        '{"prompt": "answer, then derive: 7*6", "response": "answer: 43"}\n'
+        '{"prompt": "answer, then derive: 7*6"}\n'
+    )
+    done = sfumato("eval", "tiny", "--samples", path, "--answers", wrong, "--json")
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line) for line in wrong.read_text().splitlines()]
+    assert [row["right"] for row in rows] == [True, False, None]
+    assert [row["response"] for row in rows] == ["answer: 42\n7*6 = 42", "answer: 43", None]
+    assert {row["answer"] for row in rows} == {"answer: 42\n7*6 = 42"}
+    assert json.loads(done.stdout)["n"] == 3
+
+    done = sfumato(
+        "eval", "tiny", "--task", "json", "--n", "3", "--steps", "1,32", "--twin", "none", "--answers", wrong
+    )
+    assert done.exit_code == 0, done.stderr
+    rows = [json.loads(line) for line in wrong.read_text().splitlines()]
+    assert [(row["task"], row["steps"]) for row in rows] == [("json", 1)] * 3 + [("json", 32)] * 3
+    assert [row["prompt"] for row in rows[:3]] == [row["prompt"] for row in rows[3:]]
+    assert all(json.loads(row["answer"]) == json.loads(row["response"]) for row in rows if row["right"])
+    refused = sfumato("eval", "tiny", "--gaps", "--answers", wrong)
+    assert refused.exit_code == 2
+    assert "--answers is given; allowed: only without --gaps and --lengths" in " ".join(refused.stderr.split())
+
+
 def test_likelihoods_of_responses(sfumato, tmp_path):
     path = tmp_path / "pairs.jsonl"
     pairs = [{"prompt": "answer, then derive: 7*6", "response": f"answer: {n}\n7*6 = {n}"} for n in (42, 43)]

@@ -10,15 +10,16 @@ from random import Random
 import pytest
 
 from sfumato.data.apps import examples
-from sfumato.data.apps.commands import draw_command, draw_commands
+from sfumato.data.apps.commands import Command, draw_command, draw_command_about, draw_commands
 from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
 from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.intents import ON_CELL, ON_FLAG, ON_HOLDER, ON_ONE, ON_STATE, ON_TASK, ON_TWO
 from sfumato.data.apps.references import refer, says
-from sfumato.data.apps.screens import draw_screen
+from sfumato.data.apps.screens import draw_domain, draw_screen
 from sfumato.data.apps.speech import conjugate, copied, distort, plain, templates, texts, word
 from sfumato.data.tasks import TASKS, Item, items
 from sfumato.ui import REFUSALS, execute, is_refusal, parse, to_text
+from sfumato.ui.edits import select
 from sfumato.ui.tree import kinds
 
 SCREEN, EDIT = TASKS["ui_screen"], TASKS["ui_edit"]
@@ -238,13 +239,22 @@ def test_commands_about_what_is_missing_name_no_component():
 
 def test_phrases_are_found_by_text_position_and_kind():
     find = TASKS["ui_find"]
-    texts_seen = positions = 0
+    texts_seen = positions = cells = 0
     for seed in range(120):
         item = find.generate(seed)
         page = parse(item.prompt.rpartition("\n? ")[0])
         slots = {component.id: component for component in page.walk()}
         assert find.check(item, item.response)
         for line in item.response.split("\n"):
+            if condition := re.fullmatch(r"(.+) ([a-z]+\[.+ \| (.+)\])", line):
+                cells += 1
+                phrase, selector, cell = condition.groups()
+                assert cell in phrase
+                found = select(page, selector)
+                others = [each.cells for each in page.walk() if each not in found]
+                assert found
+                assert not any(cell in row for row in others)
+                continue
             phrase, _, slot = line.rpartition(" ")
             assert phrase in item.prompt
             component = slots[slot]
@@ -252,6 +262,34 @@ def test_phrases_are_found_by_text_position_and_kind():
             positions += "first" in phrase and component.kind in ("item", "checkbox", "record")
     assert texts_seen > 120
     assert positions > 5
+    assert cells > 25
+
+
+def drawn_about(shown: str, count: int, *, unseen_wording: bool = False) -> list[Command]:
+    random = Random(3)
+    domain = draw_domain(random, held_out=False)
+    page = parse(shown)
+    return [draw_command_about(page, domain, random, unseen_wording=unseen_wording) for _ in range(count)]
+
+
+def test_a_cell_alone_names_records_only_where_one_column_has_it():
+    shown = "a page\n b table: Name | Vegan | Paid\n  c record: Soup | yes | no\n  d record: Stew | no | no"
+    drawn = [each for unseen in (False, True) for each in drawn_about(shown, 1500, unseen_wording=unseen)]
+    found = [each for each in drawn if each.intent in ("mark_cell", "delete_cell")]
+    alone = [each for each in found if "| yes]" in each.program and "vegan" not in each.sentence.casefold()]
+    assert alone
+    for each in found:
+        if "| no]" in each.program:
+            column = each.program.partition("[")[2].partition(" ")[0]
+            assert column.casefold() in each.sentence.casefold()
+
+
+def test_what_says_to_toggle_changes_what_is():
+    lines = [line.replace("{ref}", "Moving") for line in texts()["toggles"]["bold"].strip().split("\n")]
+    for words in ("", " bold"):
+        found = drawn_about(f"a page\n b text{words}: Moving\n c button: Go", 1500)
+        said = [plain(each.sentence) for each in found if " b bold" in each.program]
+        assert any(line in sentence for line in lines for sentence in said)
 
 
 @pytest.mark.parametrize(("name", "count"), [("ui_screen_written", 80), ("ui_edit_written", 200)])

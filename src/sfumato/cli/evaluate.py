@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -23,11 +25,12 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.output import print_objects, print_table, progress
 from sfumato.errors import RequestError
+from sfumato.storage import write_atomically
 
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
     from sfumato.engine.options import GenerateOptions, InfillOptions
-    from sfumato.evaluation.tasks import GapScore, LengthScore, TaskScore, TwinScore
+    from sfumato.evaluation.tasks import Answered, GapScore, LengthScore, TaskScore, TwinScore
 
 Score = TypeVar("Score", "TaskScore", "GapScore", "LengthScore")
 
@@ -43,7 +46,9 @@ def evaluate(
             autocompletion=complete_task,
         ),
     ] = None,
-    n: Annotated[int, typer.Option("--n", help="Items per task.")] = 100,
+    n: Annotated[
+        int | None, typer.Option("--n", help="Items per task; default: 100, or all of --samples.", show_default=False)
+    ] = None,
     steps: Annotated[
         str | None, typer.Option(help="Maximum denoising steps per canvas; a list such as 4,8,16 compares several.")
     ] = None,
@@ -81,6 +86,10 @@ def evaluate(
             help="With --samples: estimate the likelihood of the file's responses, from this many noise draws each.",
         ),
     ] = 0,
+    answers: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write all prompts and answers, and which are right, to a .jsonl file."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help='Print one JSON object; {"tasks": [...]} for more than one score.')
     ] = False,
@@ -105,14 +114,18 @@ def evaluate(
         raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")
     if gaps and lengths:
         raise RequestError("--gaps and --lengths are both given; allowed: one of them")
+    if answers is not None and (gaps or lengths):
+        raise RequestError("--answers is given; allowed: only without --gaps and --lengths")
     if gaps and stop is not None:
         raise RequestError("stop does not apply to gaps; leave it out")
     text_model = weights.load(model)
     asked = list(tasks or text_model.tasks)
     if samples is not None:
         options["max_tokens"] = max_tokens
-        _evaluate_samples(text_model, samples, judge, draws, caps, as_json, n, options)
+        with _written(answers) as write:
+            _evaluate_samples(text_model, samples, judge, draws, caps, as_json, n, write, options)
         return
+    n = 100 if n is None else n
     if not asked:
         raise RequestError(f"{text_model.name} does not say what tasks it was made for; give --task, or --samples")
     if gaps:
@@ -133,10 +146,27 @@ def evaluate(
 
     def measure(task: str, **given: Any) -> TaskScore:
         asked_twin = None if task in twins else twin_model
-        score = evaluate_task(text_model, task, twin=asked_twin, **{**options, **given})
+        keep = partial(write, task, given["steps"])
+        score = evaluate_task(text_model, task, twin=asked_twin, on_answers=keep, **{**options, **given})
         return dataclasses.replace(score, twin=twins.setdefault(task, score.twin))
 
-    _print_each(measure, _task_cells, asked, caps, n, as_json)
+    with _written(answers) as write:
+        _print_each(measure, _task_cells, asked, caps, n, as_json)
+
+
+@contextmanager
+def _written(path: Path | None) -> Iterator[Callable[[str, int | None, Sequence[Answered]], None]]:
+    """Takes the answers to a task under a step limit, and writes all of them to a file at the end."""
+    lines: list[str] = []
+
+    def keep(task: str, steps: int | None, answers: Sequence[Answered]) -> None:
+        lines.extend(
+            json.dumps({"task": task, "steps": steps} | each._asdict(), ensure_ascii=False) + "\n" for each in answers
+        )
+
+    yield keep
+    if path is not None:
+        write_atomically(path, "".join(lines).encode("utf-8", "replace"))
 
 
 def _evaluate_samples(
@@ -146,18 +176,23 @@ def _evaluate_samples(
     draws: int,
     caps: Sequence[int | None],
     as_json: bool,
-    n: int,
+    n: int | None,
+    write: Callable[[str, int | None, Sequence[Answered]], None],
     options: GenerateOptions,
 ) -> None:
     from sfumato.api import load
     from sfumato.evaluation.samples import evaluate_samples, read_samples
 
     samples, reader = read_samples(path), load(judge) if judge else None
+    n = len(samples) if n is None else n
     scores: list[dict[str, object]] = []
     for cap in caps:
         with progress(path.name if cap is None else f"{path.name}, {cap} steps", n) as tell:
             options["steps"] = cap
-            score = evaluate_samples(model, samples, n=n, judge=reader, draws=draws, on_progress=tell, **options)
+            keep = partial(write, path.name, cap)
+            score = evaluate_samples(
+                model, samples, n=n, judge=reader, draws=draws, on_progress=tell, on_answers=keep, **options
+            )
         scores.append(dataclasses.asdict(score))
     if as_json:
         print_objects(scores, "samples")

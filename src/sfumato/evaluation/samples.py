@@ -19,7 +19,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.likelihood import continuation_nats
-from sfumato.evaluation.tasks import ask
+from sfumato.evaluation.tasks import Answered, ask
 
 _GRAM = 4
 
@@ -107,6 +107,7 @@ def evaluate_samples(
     judge: TextModel | None = None,
     draws: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_answers: Callable[[Sequence[Answered]], None] = lambda answers: None,
     **options: Unpack[GenerateOptions],
 ) -> SampleScore:
     """Answer the prompts of samples and compute the statistics.
@@ -116,6 +117,7 @@ def evaluate_samples(
         n: number of answers, 1 or more.
         draws: noise draws for the likelihood of each response; 0 leaves it out.
         on_progress: called with (answers done, total).
+        on_answers: called with all samples and the model's answers.
 
     Raises:
         RequestError: if n or a setting is not allowed, the judge is not autoregressive, or there is no response
@@ -127,11 +129,17 @@ def evaluate_samples(
         raise RequestError(f"the judge is {judge.name}; allowed: an autoregressive model")
     asked = [samples[i % len(samples)] for i in range(n)]
     results = ask(model, [sample.turns for sample in asked], on_progress, **options)
-    graded = [
-        result.text.strip() == sample.response.strip()
+    given = [
+        Answered(
+            sample.turns,
+            sample.response,
+            result.text,
+            None if sample.response is None else result.text.strip() == sample.response.strip(),
+        )
         for sample, result in zip(asked, results, strict=True)
-        if sample.response is not None
     ]
+    on_answers(given)
+    graded = [each.right for each in given if each.right is not None]
     answers = [list(result.tokens) for result in results]
     pairs = Counter(pair for tokens in answers for pair in itertools.pairwise(tokens))
     repeated = [1.0 - distinct_share(tokens, _GRAM) for tokens in answers if len(tokens) > _GRAM]

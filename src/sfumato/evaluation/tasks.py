@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Literal, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 from sfumato.data.tasks import Item, Task, find_task, items
 from sfumato.data.tasks.base import judge
@@ -21,6 +21,17 @@ from sfumato.sampling.config import SamplerConfig
 
 ROWS = 32
 """Items generated together; they do not influence each other."""
+
+
+class Answered(NamedTuple):
+    """An item with the model's answer."""
+
+    prompt: Prompt
+    response: str | None
+    """A correct answer, if one is known."""
+    answer: str
+    right: bool | None
+    """Whether the answer is correct; None if nothing says so."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +88,7 @@ def evaluate_task(
     n: int = 100,
     twin: TextModel | None = None,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_answers: Callable[[Sequence[Answered]], None] = lambda answers: None,
     **options: Unpack[GenerateOptions],
 ) -> TaskScore:
     """Score a model on n items of a task's test split.
@@ -85,6 +97,7 @@ def evaluate_task(
         n: items, 1 or more.
         twin: an autoregressive model to give the same items.
         on_progress: called with (items done, total).
+        on_answers: called with all items and the model's answers.
 
     Raises:
         ConfigError: if the task is unknown.
@@ -97,6 +110,12 @@ def evaluate_task(
     limits = {name: options[name] for name in ("steps", "draft_steps") if options.get(name) is not None}
     results = ask(model, [item.prompt for item in asked], on_progress, **options)
     right = check_answers(task, asked, results)
+    on_answers(
+        [
+            Answered(item.prompt, item.response or None, result.text, correct)
+            for item, result, correct in zip(asked, results, right, strict=True)
+        ]
+    )
     revised = wrong_to_right = right_to_wrong = None
     if has_answer:
         firsts = [first_accepted_answer(task, result) for result in results]

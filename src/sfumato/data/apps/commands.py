@@ -8,7 +8,9 @@ from random import Random
 
 from sfumato.data.apps.domains import Domain, capitalize, coin_thing
 from sfumato.data.apps.drafts import Draft
-from sfumato.data.apps.references import holder_of, refer
+from sfumato.data.apps.intents import ON_TASK
+from sfumato.data.apps.picks import NothingToDoError
+from sfumato.data.apps.references import holder_of, refer, refer_to_cells
 from sfumato.data.apps.screens import ORDINALS, draw_domain, draw_screen
 from sfumato.data.apps.speech import copied_words, plain, templates, texts, word
 from sfumato.errors import RequestError
@@ -56,6 +58,8 @@ _POSITION = re.compile(rf"\b(the ({'|'.join(ORDINALS)}|last)|number \d+)\b(?! pl
 _MAX_LINES = 16
 _MAX_TOGETHER = 6
 _MAX_REFERENCES = 8
+_MAX_CELLS = 3
+"""Phrases at most that name records by a cell, of those on one page."""
 _MAX_TRIES = 60
 
 
@@ -232,16 +236,20 @@ def _words(component: Component) -> set[str]:
 
 
 def draw_references(random: Random) -> tuple[Component, list[tuple[str, str]]]:
-    """A page, and references to its components in random order, each with the component's id."""
+    """A page, and references to its components and to records with some cell, in random order, each with what names
+    it in a program."""
     while True:
         domain = draw_domain(random, held_out=False)
         page = draw_page(random, domain, unseen_domain=False)
-        slots = list(page.walk())[1:]
-        random.shuffle(slots)
-        phrases = [(refer(page, component, random), component.id) for component in slots]
-        found = [(plain(phrase), name) for phrase, name in phrases if phrase is not None][:_MAX_REFERENCES]
-        if found:
-            return page, found
+        cells = refer_to_cells(page, random)
+        phrases = random.sample(cells, min(_MAX_CELLS, len(cells)))
+        for component in list(page.walk())[1:]:
+            phrase = refer(page, component, random)
+            if phrase is not None:
+                phrases.append((phrase, component.id))
+        if phrases:
+            random.shuffle(phrases)
+            return page, [(plain(phrase), name) for phrase, name in phrases[:_MAX_REFERENCES]]
 
 
 def _enumerate(sentences: list[str], random: Random) -> str:
@@ -268,13 +276,14 @@ def _command(
     try:
         program, slots, kind = Draft(random, page, domain, it)(intent)
         changed = execute(page, program) != page
+        sentence = _sentence(intent, slots, random, unseen_wording)
     except RequestError:
         return None
     if not changed and not is_refusal(program):
         return None
     return Command(
         page=page,
-        sentence=_sentence(intent, slots, random, unseen_wording),
+        sentence=sentence,
         program=program,
         intent=intent,
         combination=(intent, kind) in HELD_OUT_COMBINATIONS,
@@ -283,7 +292,12 @@ def _command(
 
 def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording: bool) -> str:
     directed = texts()["directed"].get(f"{intent} {slots.get('which')}", "")
-    template = random.choice(templates(texts()["commands"][intent] + directed, held_out=unseen_wording))
+    either = texts()["toggles"].get(_UNDOES.get(intent, intent), "") if intent not in ON_TASK else ""
+    lines = templates(texts()["commands"][intent] + directed + either, held_out=unseen_wording)
+    allowed = [line for line in lines if slots.get("needs", "") in line]
+    if not allowed:
+        raise NothingToDoError
+    template = random.choice(allowed)
     names_first = template.startswith("{")
     for name, value in slots.items():
         template = template.replace(f"{{{name}}}", value)

@@ -131,14 +131,17 @@ class Picker:
         return holder, sign + name, self._phrase(sign + name)
 
     def _records(self) -> tuple[str, dict[str, str]]:
-        """A selector of records by a cell, and what is said of them."""
+        """A selector of records by a cell, and what is said of them: the column too, where others have that cell."""
         table = self._only(is_kind("table"), min_children=2)
         index = self._random.randrange(1, len(table.cells)) if len(table.cells) > 1 else 0
         cell = self._random.choice(table.children).cells[index]
         if cell == "-":
             raise NothingToDoError
         column = table.cells[index]
-        return f"{table.id}[{column} | {cell}]", {"column": self._copied_name(column), "cell": copied(cell)}
+        slots = {"column": self._copied_name(column), "cell": copied(cell)}
+        if any(cell in record.cells[:index] + record.cells[index + 1 :] for record in table.children):
+            slots["needs"] = "{column}"
+        return f"{table.id}[{column} | {cell}]", slots
 
     def _task(self, allowed: Condition) -> tuple[Component, dict[str, str]]:
         """A checkbox whose text begins with a verb and is on no other component, and that text in other forms."""
