@@ -11,7 +11,7 @@ import pytest
 
 from sfumato.data.apps import examples
 from sfumato.data.apps.commands import Command, draw_command, draw_command_about, draw_commands
-from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, coin_domain, domains, words
+from sfumato.data.apps.domains import NUM_HELD_OUT, Domain, capitalize, coin_domain, domains, words
 from sfumato.data.apps.drafts import Draft
 from sfumato.data.apps.intents import ON_CELL, ON_FLAG, ON_HOLDER, ON_ONE, ON_STATE, ON_TASK, ON_TWO
 from sfumato.data.apps.references import refer, says
@@ -54,6 +54,14 @@ def test_open_items_may_differ_within_the_domain():
     assert not SCREEN.check(item, response + "\n  checkbox: Eggs")
     named = Item(prompt=item.prompt, response=response, meta={"choices": ()})
     assert not SCREEN.check(named, response.replace("Milk", "Eggs"))
+
+
+def test_to_dos_that_nobody_named_are_tasks():
+    tasks = {capitalize(task) for domain in domains() for task in domain.tasks}
+    drawn = [draw_screen(Random(seed)) for seed in range(1500)]
+    free = [each for each in drawn if each.choices and any(" checkbox" in line for line in each.lines)]
+    assert len(free) > 20
+    assert all(set(each.choices) <= tasks for each in free)
 
 
 def test_training_has_no_held_out_domain():

@@ -156,18 +156,21 @@ class _Draft:
             return f" {random.choice(('for', 'about', 'on', 'for'))} {copied(said)}"
         return ""
 
-    def _contents(self, known: tuple[str, ...], coin: Coin, high: int, noun: str) -> tuple[list[str], bool, str]:
+    def _contents(
+        self, known: tuple[str, ...], coin: Coin, high: int, noun: str, usual: tuple[str, ...] = ()
+    ) -> tuple[list[str], bool, str]:
         """Two or more names to show on a screen, whether the sentence includes them, and what it says of them.
 
-        A sentence that says nothing gets some names of a known domain, and none of another.
+        A sentence that says nothing gets some names of a known domain, and none of another; from `usual`, if it is
+        given.
         """
-        random = self.random
-        count = min(random.randint(2, high), len(known))
+        random, usual = self.random, usual or known
+        count = min(random.randint(2, high), len(known), len(usual))
         bare = random.random() < _BARE_SHARE
         on_topic = bool(self.title) and self.title.casefold() in self.domain.topic.casefold()
         if self.domain.known and on_topic and (bare or random.random() < 0.5):
-            self.choices = tuple(map(capitalize, known))
-            names = list(known[: _NUM_UNASKED if bare else count])
+            self.choices = tuple(map(capitalize, usual))
+            names = list(usual[: _NUM_UNASKED if bare else count])
             return names, False, "" if bare else f" with {number_word(count, random)} {noun}"
         if bare:
             return [], False, ""
@@ -188,7 +191,7 @@ class _Draft:
         noun = random.choice(("items", "tasks", "entries", "things", "to-dos"))
         of_things = random.random() < _THINGS_SHARE
         known, coin = (self.domain.things, coin_thing) if of_things else (self.domain.tasks, coin_task)
-        names, named, filling = self._contents(known, coin, len(known), noun)
+        names, named, filling = self._contents(known, coin, len(known), noun, usual=self.domain.tasks)
         done: set[int] = set()
         wording = ""
         if named and random.random() < 0.15:
