@@ -30,9 +30,11 @@ def test_two_models_of_one_name_are_a_usage_error(sfumato: Any):
     assert "two models are called 'tiny'; allowed: NAME=MODEL for one of them" in done.stderr
 
 
-def test_what_is_no_certificate_is_told(sfumato: Any, tmp_path: Path):
+def test_what_cannot_be_served_is_told(sfumato: Any, tmp_path: Path):
     (tmp_path / "cert.pem").write_text("nothing")
     for arguments, told in (
+        (["--requests-per-minute", "5"], "--positions-per-day is given; allowed: only with --add-key"),
+        (["=tiny"], "a model is '=tiny'; allowed: NAME=MODEL, or MODEL alone"),
         (["--ssl-keyfile", "key.pem"], "--ssl-keyfile is given; allowed: only with --ssl-certfile"),
         (["--ssl-certfile", tmp_path / "none.pem"], "none.pem: No such file or directory"),
         (["--ssl-certfile", tmp_path / "cert.pem"], f"cannot use the certificate {tmp_path / 'cert.pem'}: "),

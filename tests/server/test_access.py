@@ -157,6 +157,13 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
     assert [key.name for key in Access(path=file).keys] == ["anna", "ben"]
     added = add_key(file, "cleo", {})
     assert access.find(f"Bearer {added}").name == "cleo"  # type: ignore[union-attr]
+    for table, told in (
+        ("anna = 1", "anna is 1; allowed: tables, such as [anna]"),
+        ("[anna]\nrequest_per_minute = 3", "did you mean 'anna.requests_per_minute'"),
+    ):
+        file.write_text(table)
+        with pytest.raises(ConfigError, match=re.escape(told)):
+            Access(path=file)
     file.write_text("[anna]\nsha256 = 3\n")
     assert access.find(f"Bearer {made}").name == "anna", "as long as the file cannot be read"  # type: ignore[union-attr]
     file.write_text("")

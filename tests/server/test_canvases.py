@@ -322,6 +322,8 @@ def test_pins_stay(served: Served):
         ({"prompt": EXPRESSION, "spans": [[0, 1]]}, "spans"),
         ({"prompt": EXPRESSION, "instruction": "x"}, "instruction"),
         ({"prompt": EXPRESSION, "pins": [[0, 1]]}, "pin"),
+        ({"prompt": EXPRESSION, "text": "abc", "seed_text": "x"}, "seed_text"),
+        ({"prompt": EXPRESSION, "text": "abc", "pins": [[0, 1]], "pin": [[0, 1]]}, "pin"),
         ({"prompt": EXPRESSION, "text": "abc", "pins": [[2, 9]]}, "pin"),
         ({"prompt": EXPRESSION, "text": "abc", "pins": [[0, 1]] * 100_000}, "pins"),
         ({"text": "abc", "spans": [[1]]}, "spans"),

@@ -191,6 +191,36 @@ def test_parameter_of_a_message(message: str, param: str | None):
             "messages.0.contents: unknown field; did you mean content?",
         ),
         ({"store": True}, "store: true is not supported; allowed: false"),
+        ({"messages": []}, "messages: it has 0 items; allowed: 1 or more"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a"}}]}]},
+            "messages.0.content.0.image_url: unknown field; allowed: parts of type text",
+        ),
+        (
+            {"messages": [{"role": "user", "content": "1+1="}, {"role": "assistant", "content": "1+1="}]},
+            "the last message has the role 'assistant'; allowed: 'user', which tiny answers",
+        ),
+        ({"draft_steps": 1}, "draft_steps: unknown field; allowed: diffusion.settings.draft_steps"),
+        (
+            {"diffusion": {"draft_steps": 1}},
+            "diffusion.draft_steps: unknown field; allowed: diffusion.settings.draft_steps",
+        ),
+        (
+            {"reasoning_effort": "low", "diffusion": {"steps": 4}},
+            "reasoning_effort is given; allowed: only without steps, which it sets",
+        ),
+        (
+            {
+                "tools": [{"type": "function", "function": {"name": "add"}}],
+                "tool_choice": "required",
+                "response_format": {"type": "json_object"},
+            },
+            "response_format is given; allowed: only where no tool must be called",
+        ),
+        (
+            {"diffusion": {"regex": "a{600}"}},
+            "the shortest answer that fits the constraint has 600 tokens and max_tokens is 128; allowed: up to ",
+        ),
         ({"service_tier": "flex"}, "service_tier: \"flex\" is not supported; allowed: 'auto' or 'default'"),
         (
             {"messages": [{"role": "assistant", "content": "a", "audio": {"id": "b"}}]},
@@ -202,6 +232,17 @@ def test_a_refusal_says_what_is_allowed(served: Served, body: dict[str, Any], me
     response = served.ask("/v1/chat/completions", **{"messages": [{"role": "user", "content": EXPRESSION}]} | body)
     assert response.status_code == 400
     assert response.json()["error"]["message"].startswith(message)
+
+
+def test_text_completions_of_task_models_read_prompts_as_messages(served: Served):
+    def text(**more: Any) -> Any:
+        return served.ask("/v1/completions", prompt=EXPRESSION, **more).json()["choices"][0]["text"]
+
+    assert text() == served.chat().json()["choices"][0]["message"]["content"]
+    assert text(diffusion={"check_prompt": False}) != text()
+    refused = served.ask("/v1/completions", prompt="Write a poem")
+    assert refused.status_code == 400
+    assert "tiny was not trained on prompts like 'Write a poem'" in refused.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def serve(
         int, typer.Option(min=1, metavar="N", help="Answers that may wait; more are refused with 429.")
     ] = 1024,
     memory: Annotated[
-        float | None, typer.Option(metavar="GB", help="Gigabytes for weights; default: half of the free memory.")
+        float | None,
+        typer.Option(min=0.001, metavar="GB", help="Gigabytes for weights; default: half of the free memory."),
     ] = None,
     database: Annotated[
         str | None,
@@ -139,6 +140,8 @@ def serve(
         budgets = {"requests_per_minute": requests_per_minute, "positions_per_day": positions_per_day}
         typer.echo(make_key(api_keys, add_key, budgets))
         return
+    if requests_per_minute is not None or positions_per_day is not None:
+        raise ConfigError("--requests-per-minute or --positions-per-day is given; allowed: only with --add-key")
     if ssl_keyfile is not None and ssl_certfile is None:
         raise ConfigError("--ssl-keyfile is given; allowed: only with --ssl-certfile")
     if host not in _LOOPBACK and api_keys is None and not without_keys:

@@ -180,6 +180,7 @@ def ask_answer(prompt: Prompt, options: ClientOptions, *, n: int = 1, stream: bo
         if not isinstance(prompt, str) or (asked := given.keys() & {"system", "schema"}):
             named = "a conversation" if not isinstance(prompt, str) else min(asked)
             raise RequestError(f"raw is given with {named}; allowed: with a text, without system and schema")
+        given["check_prompt"] = False
         return Ask.post("/v1/completions", {"prompt": prompt, **_nest(given), **more})
     if "schema" in given:
         more["response_format"] = {"type": "json_schema", "json_schema": {"schema": given.pop("schema")}}

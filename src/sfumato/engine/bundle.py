@@ -130,14 +130,15 @@ class ModelBundle:
                 f"this model holds {max_positions} positions: shorten the prompt or ask for fewer tokens"
             )
 
-    @staticmethod
-    def _check_possible(automaton: Automaton, request: Request) -> None:
+    def _check_possible(self, automaton: Automaton, request: Request) -> None:
         """Refuse a request whose constraint no answer can satisfy."""
         shortest, start = int(automaton.distance_S[automaton.start]), request.start
         if shortest > (request.max_tokens if start is None else start.num_bound):
+            room = self.model.config.max_position_embeddings - len(request.prompt)
+            allowed = f"{shortest} or more" if shortest <= room else f"up to {room} with this prompt, so relax the constraint"
             raise RequestError(
                 f"the shortest answer that fits the constraint has {shortest} tokens and max_tokens "
-                f"is {request.max_tokens}; allowed: {shortest} or more"
+                f"is {request.max_tokens}; allowed: {allowed}"
             )
         if start is not None and not possible_states(automaton, start)[0][automaton.start]:
             raise RequestError(

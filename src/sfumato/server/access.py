@@ -19,7 +19,7 @@ from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter, RateLimiter, SlidingWindowCounterRateLimiter
 
-from sfumato.config import check_number
+from sfumato.config import check_number, from_table
 from sfumato.errors import ConfigError
 from sfumato.server.failures import ApiError
 from sfumato.storage import write_atomically
@@ -172,11 +172,19 @@ def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
 def _read(path: Path) -> tuple[Key, ...]:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-        return tuple(Key(name=name, **table) for name, table in tables.items())
+        return tuple(_key(name, table) for name, table in tables.items())
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise ConfigError(f"{path} is not a key file: {error}; `sfumato serve --add-key NAME` creates one") from None
+
+
+def _key(name: str, table: object) -> Key:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{name} is {table!r:.60}; allowed: tables, such as [{name}]")
+    return from_table(Key, {**table, "name": name}, f"{name}.")
 
 
 def _refused(message: str) -> ApiError:

@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sfumato.engine.options import SamplerOptions
 from sfumato.errors import BusyError, ConfigError
 from sfumato.server.access import Access
 from sfumato.server.failures import ApiError
@@ -37,6 +38,8 @@ _ELSEWHERE = {
     "structured_outputs": "response_format, diffusion.regex or diffusion.choices",
     "json_schema": "response_format of type json_schema",
 }
+# Parts of messages that no model here reads.
+_NEVER = dict.fromkeys(("image_url", "input_audio", "file", "input_image", "input_file"), "parts of type text")
 # Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
 # What a proxy may have named a request.
@@ -139,12 +142,18 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
         [body] = request.scope["route"].dependant.body_params
         fields = _fields(body.field_info.annotation, path)
         problem = "unknown field"
-        if not path and name in _ELSEWHERE:
+        if name in _NEVER:
+            problem += f"; allowed: {_NEVER[name]}"
+        elif not path and name in _ELSEWHERE:
             problem += f"; allowed: {_ELSEWHERE[name]}"
         elif not path and name in Diffusion.model_fields and "diffusion" in fields:
             problem += f"; allowed: diffusion.{name}"
-        elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.7):
+        elif name in SamplerOptions.__optional_keys__ and (path == ["diffusion"] or "diffusion" in fields):
+            problem += f"; allowed: diffusion.settings.{name}"
+        elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.6):
             problem += f"; did you mean {near[0]}?"
+    elif kind == "too_short":
+        problem = f"it has {first['ctx']['actual_length']} items; allowed: {first['ctx']['min_length']} or more"
     elif kind in ("literal_error", "none_required"):
         allowed = first.get("ctx", {}).get("expected", "None")
         given = json.dumps(first["input"])[:_MAX_SHOWN]

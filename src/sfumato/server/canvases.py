@@ -27,15 +27,16 @@ from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import MAX_EDITED, Host
-from sfumato.server.protocol import MAX_SPANS, Diffusion, Message
+from sfumato.server.protocol import MAX_SPANS, Denoising, Diffusion, Message
 from sfumato.server.streaming import end_tasks, run_to_end
 
 logger = logging.getLogger("sfumato.server")
 _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
-# Fields that only apply to answers: of every request, and of a new canvas.
-_OF_ANSWERS = ("regex", "choices", "ban", "revisit", "seed_text", "pin")
-_OF_NEW_ANSWERS = ("schema_", "pins", "max_tokens", "top_logprobs", *_OF_ANSWERS)
+# Fields that only apply to answers.
+_OF_ANSWERS = (
+    "schema_", "pins", "max_tokens", "top_logprobs", "regex", "choices", "ban", "revisit", "seed_text", "pin",
+)  # fmt: skip
 _Json = dict[str, Any]
 _Made = tuple[Result, _Json]
 """Fields of an answer that are stored with it."""
@@ -76,7 +77,7 @@ class Replacement(Body):
     text: str
 
 
-class EditRequest(Diffusion):
+class EditRequest(Denoising):
     """`POST /v1/canvas/{id}/edits`."""
 
     base_rev: int
@@ -90,6 +91,7 @@ class EditRequest(Diffusion):
     temperature: float | None = None
     seed: int = 0
     min_certainty: float | None = None
+    """Nats, up to 0: a less certain edit is withheld; the revision has the same text and `finish_reason` "unsure"."""
     every_step: bool = False
     """Send every step, including those that change nothing."""
 
@@ -151,7 +153,7 @@ class Canvases:
         if body.prompt is None and body.messages is None:
             if body.text is None:
                 raise RequestError("neither prompt, messages nor text is given; give one")
-            for field in _OF_NEW_ANSWERS:
+            for field in _OF_ANSWERS:
                 if getattr(body, field) is not None:
                     raise RequestError(f"{field.rstrip('_')} is given; allowed: only with prompt or messages")
             options = body.to_options()
@@ -162,6 +164,9 @@ class Canvases:
         for field in ("spans", "instruction"):
             if getattr(body, field) is not None:
                 raise RequestError(f"{field} is given; allowed: only without prompt and messages")
+        for field, same in (("seed_text", "text"), ("pin", "pins")):
+            if getattr(body, field) is not None and getattr(body, same) is not None:
+                raise RequestError(f"{field} is given; allowed: only without {same}, which says the same")
         with await self._host.use(name) as hosted:
             request = await asyncio.to_thread(_request, hosted.model, body)
         return [partial(self._generate, body=body, request=replace(request, seed=seed)) for seed in seeds]
@@ -294,13 +299,10 @@ class Canvases:
             raise RequestError(f"the edited text has {len(text):,} characters; allowed: {MAX_EDITED:,}")
         by_model = body.rewrite
         if by_model is None:
-            by_model = body.spans is not None or body.instruction is not None or body.replace is None
+            by_model = body.spans is not None or body.instruction is not None or not body.replace
         if not by_model:
             return await self._revise(canvas, lambda: (text, "hand", {}))
         options = body.to_options()
-        for name in _OF_ANSWERS:
-            if name in options:
-                raise RequestError(f"{name} is for an answer; allowed: in POST /v1/canvas")
         check_spans(text, cast(Any, body.spans or ()), "spans")
         canvas.begin()
         work = partial(self._edit, text=text, body=body, options=options, seed=body.seed)

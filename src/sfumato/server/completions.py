@@ -371,7 +371,10 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
             raise RequestError("max_tokens is 0; allowed: only with echo")
         # Nothing is generated, see `echo_answer`.
         body = body.model_copy(update={"max_tokens": 1})
-    return [make_request(model, prompt, body, raw=isinstance(prompt, str)) for prompt in prompts]
+    # A model that was trained on kinds of prompts read them as messages; a text with `echo` is to be read as it is.
+    checked = body.diffusion is None or body.diffusion.check_prompt is not False
+    as_message = bool(model.kinds) and checked and not body.echo
+    return [make_request(model, prompt, body, raw=isinstance(prompt, str) and not as_message) for prompt in prompts]
 
 
 def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results: list[list[Result]]) -> _Json:

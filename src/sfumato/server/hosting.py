@@ -301,6 +301,8 @@ def parse_names(models: Iterable[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for given in models:
         name, separator, source = given.partition("=")
+        if separator and not (name and source):
+            raise ConfigError(f"a model is {given!r}; allowed: NAME=MODEL, or MODEL alone")
         if not separator:
             name, source = Path(given).name if Path(given).exists() else given, given
         if name in names:

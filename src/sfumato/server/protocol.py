@@ -111,24 +111,18 @@ class StreamOptions(Body):
     include_obfuscation: Literal[False] = False
 
 
-class Diffusion(Body):
-    """Diffusion options: those of `sfumato.GenerateOptions`."""
+class Denoising(Body):
+    """Options of how canvases are denoised, of answers and edits."""
 
     steps: int | None = None
     sampler: str | None = None
     settings: dict[str, JsonValue] | None = None
     """Settings of the sampler."""
     canvas_length: int | Literal["auto"] | None = None
-    seed_text: str | None = None
-    pin: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     strength: float | None = None
-    revisit: int | None = None
     min_steps: int | None = None
     deadline_ms: int | None = None
     priority: int | None = None
-    regex: str | None = None
-    choices: list[str] | None = None
-    ban: list[str] | None = None
     check_prompt: bool | None = None
 
     def to_options(self) -> GenerateOptions:
@@ -142,6 +136,17 @@ class Diffusion(Body):
         if foreign := sorted(settings.keys() - known):
             raise RequestError(f"settings has {foreign[0]}; allowed: {', '.join(sorted(known))}")
         return merged(cast(GenerateOptions, given), settings)
+
+
+class Diffusion(Denoising):
+    """Diffusion options of an answer: those of `sfumato.GenerateOptions`."""
+
+    seed_text: str | None = None
+    pin: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
+    revisit: int | None = None
+    regex: str | None = None
+    choices: list[str] | None = None
+    ban: list[str] | None = None
 
 
 class Sampled(Body):
@@ -280,11 +285,15 @@ class ChatRequest(Sampled):
         if self.prediction is not None:
             more["seed_text"] = text_of(self.prediction.content)
         if self.reasoning_effort is not None:
+            if "steps" in options:
+                raise RequestError("reasoning_effort is given; allowed: only without steps, which it sets")
             share = _SHARE_OF_STEPS[self.reasoning_effort]
             more["steps"] = max(1, round(model.sampler_defaults.steps * share))
         if self.response_format is not None:
             more = merged(more, self.response_format.to_options())
         if (called := self.called()) is not None:
+            if self.response_format is not None and self.response_format.type != "text":
+                raise RequestError("response_format is given; allowed: only where no tool must be called")
             more = merged(more, {"schema": schema_of_calls(called), "order": "schema"})
         return merged(options, more)
 
