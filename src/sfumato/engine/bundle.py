@@ -135,7 +135,9 @@ class ModelBundle:
         shortest, start = int(automaton.distance_S[automaton.start]), request.start
         if shortest > (request.max_tokens if start is None else start.num_bound):
             room = self.model.config.max_position_embeddings - len(request.prompt)
-            allowed = f"{shortest} or more" if shortest <= room else f"up to {room} with this prompt, so relax the constraint"
+            allowed = (
+                f"{shortest} or more" if shortest <= room else f"up to {room} with this prompt, so relax the constraint"
+            )
             raise RequestError(
                 f"the shortest answer that fits the constraint has {shortest} tokens and max_tokens "
                 f"is {request.max_tokens}; allowed: {allowed}"
