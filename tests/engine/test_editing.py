@@ -340,7 +340,7 @@ def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., Text
         ({"length": "long"}, "length is 'long'"),
         ({"length": 2.5}, "length is 2.5"),
         ({"max_tokens": 0}, "max_tokens is 0"),
-        ({"max_tokens": 2.5}, "max_tokens is 2.5; allowed: a whole number, 1 or more"),
+        ({"max_tokens": 2.5}, "max_tokens is 2.5; allowed: a whole number, 1 to 1048576"),
         ({"seed": "x"}, "seed is 'x'; allowed: a whole number"),
         ({"stop": ""}, "stop is ''; allowed: a list of texts"),
         ({"stop": [""]}, r"stop is \[''\]; allowed: a list of non-empty strings"),

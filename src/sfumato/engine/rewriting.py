@@ -18,7 +18,7 @@ from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
 from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
 from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
-from sfumato.engine.request import MAX_VARIATIONS, Request, Result
+from sfumato.engine.request import MAX_POSITIONS, MAX_VARIATIONS, Request, Result
 from sfumato.engine.stop_strings import check_stop, scan
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
@@ -46,7 +46,7 @@ def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options:
     length, max_tokens = options.get("length", "auto"), options.get("max_tokens", 32)
     if isinstance(length, bool) or (length != "auto" and (not isinstance(length, int) or length < 1)):
         raise RequestError(f"length is {length!r}; allowed: 'auto' or a whole number, 1 or more")
-    check_number("max_tokens", max_tokens, 1, whole=True)
+    check_number("max_tokens", max_tokens, 1, MAX_POSITIONS, whole=True)
     stop = check_stop(options.get("stop"))
     context = model.context(options.get("prompt"), options.get("system"))
     seeds = _seeds(options, n)
