@@ -16,7 +16,7 @@ from documented import documented
 from serving import EXPRESSION, Served
 
 Run = Callable[..., str]
-GAP = "def area(a, b):\n    return a", " b\n"
+GAP = '{"name": "Mia", "animal": "parrot", "', '": 8}'
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
 # Where `npm install ai @ai-sdk/openai-compatible zod` was run.
 NODE_MODULES = Path(os.environ.get("SFUMATO_NODE_CLIENTS", "build/clients")) / "node_modules"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -130,18 +131,40 @@ def test_passing_tests_mend_nothing(mender: Mender, project: Path) -> None:
 
 
 def test_unexecuted_code_is_not_edited(mender: Mender, project: Path) -> None:
-    (project / "test_core.py").write_text("import cores\n")
+    (project / "test_core.py").write_text("raise ValueError('elsewhere')\n")
     [(_, mended)] = mend_project(mender, project)
-    end = "ModuleNotFoundError: No module named 'cores'"
+    end = "ValueError: elsewhere"
     assert mended == Mended(
-        CORE, reason=f"the failing tests execute no line of it; run in {project}, they end with: {end}"
+        CORE, reason=f"the failing tests execute no line of it; run in {project}, the tests end with: {end}"
     )
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        (
+            "import cores",
+            "the tests cannot be run: ModuleNotFoundError: No module named 'cores'; allowed: modules that",
+        ),
+        (
+            "import os\nos.environ['SOME_KEY']",
+            "KeyError: 'SOME_KEY'; variables are not passed on: --test 'env SOME_KEY=",
+        ),
+    ],
+)
+def test_what_the_environment_lacks_is_no_mistake(mender: Mender, project: Path, test: str, said: str) -> None:
+    (project / "test_core.py").write_text(f"{test}\n")
+    with pytest.raises(RequestError, match=re.escape(said)):
+        mend_project(mender, project)
 
 
 def test_a_budget_ends_the_search(mender: Mender, project: Path) -> None:
     [(_, mended)] = mend_project(mender, project, config=SearchConfig(max_runs=1))
     assert mended == Mended(
-        CORE, num_runs=1, reason="no edit was verified in 1 run; try a larger budget, or one failing test at a time"
+        CORE,
+        num_runs=1,
+        reason="no edit was verified in 1 run; the tests end with: AssertionError; "
+        "try a larger budget, or one failing test at a time",
     )
 
 
@@ -157,6 +180,13 @@ def test_syntax_errors_are_repaired_before_tests(mender: Mender, project: Path) 
         (
             "import os\nname = os.path.join(os.environ['TMPDIR'], 'ran')\nfirst = not os.path.exists(name)\n"
             "open(name, 'w').close()\nraise SystemExit(first)\n",
+            "fail in one run and pass in the next",
+        ),
+        (
+            # Fails twice, and passes from then on, whatever the edit.
+            "import os, core\ncore.add(1, 2)\nname = os.path.join(os.environ['TMPDIR'], 'ran')\n"
+            "with open(name, 'a') as file:\n    file.write('.')\n"
+            "raise SystemExit(os.path.getsize(name) < 3)\n",
             "fail in one run and pass in the next",
         ),
         ("raise SystemExit(127)\n", r"cannot be run \(exit 127\)"),

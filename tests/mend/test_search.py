@@ -271,6 +271,8 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ("for a in 0..10:\n    b([a])\n", "for a in range(0, 10):\n    b([a])\n"),
         ("for a = 1 to (b):\n    c(a)\n", "for a in range(1, (b) + 1):\n    c(a)\n"),
         ("unless a and (b):\n    c()\n", "if not (a and (b)):\n    c()\n"),
+        ("a = b \u2212 c \u00d7 2 if b \u2264 3 else 1\n", "a = b - c * 2 if b <= 3 else 1\n"),
+        ("Sure! Here is the fixed code:\na = 1\n", "# Sure! Here is the fixed code:\na = 1\n"),
         ("until a:\n    c()\n", "while not a:\n    c()\n"),
         (
             "switch (a) {\n    case 1:\n        b()\n    default:\n        c()\n}\n",
@@ -291,6 +293,16 @@ def test_other_languages_words_and_strings_that_end_too_late(broken: str, right:
     mended = mend_syntax(proposer, broken)  # type: ignore[arg-type]
     assert mended is not None
     assert mended[0] == right
+
+
+def test_more_errors_than_one_search_repairs() -> None:
+    broken = "".join(f"def f{i}(x):\n    if x === {i}:\n        return x\n\n\n" for i in range(12))
+    assert mend_syntax(Scripted(), broken) == (broken.replace("===", "=="), 12)  # type: ignore[arg-type]
+
+
+def test_a_text_that_ends_in_a_brace_is_read() -> None:
+    repaired = "a = {}"
+    assert mend_syntax(Scripted(), "a = {") == (repaired, 1)  # type: ignore[arg-type]
 
 
 def test_edits_after_an_error_are_not_tried() -> None:

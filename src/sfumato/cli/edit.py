@@ -51,7 +51,8 @@ def edit(
         float | None, typer.Option(metavar="NATS", help="Skip edits the model is less certain of; -inf allows any.")
     ] = None,
     n: Annotated[
-        int, typer.Option("--n", help="Number of attempts; the most certain one is shown, --json prints all.")
+        int,
+        typer.Option("--n", help="Number of attempts; the most certain one is shown, --json prints those that differ."),
     ] = 1,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -65,6 +66,10 @@ def edit(
     weights: Weights = Weights(),
 ) -> None:
     """Edit a file in place: show the diff and ask before writing."""
+    if str(file) == "-":
+        raise RequestError("- stands for stdin, which cannot be edited in place; allowed: a file")
+    if as_json and yes:
+        raise RequestError("--json is given with --yes; allowed: one of them, because --json writes nothing")
     content = _read(file)
     text = _decode(str(file), content)
     writes = not (dry_run or as_json)
@@ -84,7 +89,7 @@ def edit(
     results = results if isinstance(results, list) else [results]
     result = results[0]
     if as_json:
-        print_objects([one.to_dict() for one in results], "results")
+        print_objects([one.to_dict() for one in results], "results", several=n > 1)
         _exit_on_failure(result)
         return
     changed = result.text != text
@@ -111,7 +116,9 @@ def infill(
     ] = None,
     marker: Annotated[str, typer.Option(help="Text that marks the gap, if --at is not given.")] = "<FILL>",
     prompt: Annotated[str | None, typer.Option(help="The prompt that the whole text answers.")] = None,
-    length: Annotated[int | None, typer.Option(help="Number of tokens to write; default: chosen by the model.")] = None,
+    length: Annotated[
+        int | None, typer.Option(help="Tokens to write, whatever --max-tokens says; default: chosen by the model.")
+    ] = None,
     max_tokens: Annotated[int, typer.Option(help="Maximum tokens to write.")] = 32,
     only: Annotated[bool, typer.Option("--only", help="Print only the new text, without its surroundings.")] = False,
     model: Model = "tiny",

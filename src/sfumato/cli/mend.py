@@ -68,6 +68,7 @@ def mend(
     """
     from sfumato.checkpoints.registry import find_model
     from sfumato.mend.files import find_sources, read_source
+    from sfumato.mend.parsing import compile_error
 
     # Without anything to repair the model is not loaded, but a wrong name is an error all the same.
     find_model(model)
@@ -103,6 +104,11 @@ def mend(
         root = project or _find_root(paths[0])
         results = _mend_tests(files, root, test, function, config, timeout, model)
     changed = [(file, mended) for file, mended in results if mended.verified_by]
+    skipped += [
+        f"{file.path}: line {left_over.lineno} parses now, but does not compile: {left_over.msg}"
+        for file, mended in changed
+        if (left_over := compile_error(mended.text)) is not None
+    ]
     left = [(file, mended) for file, mended in results if not mended.verified_by]
     if as_json:
         typer.echo(json.dumps(_to_dict(files, changed, left, skipped)))
@@ -115,11 +121,12 @@ def mend(
                 show_difference(file.path, file.text, mended.proposal, err=True)
         for line in skipped:
             typer.echo(line, err=True)
-        passing = test is not None and not results
-        _print_figures(files, changed, ": the tests pass" if passing else "", dry_run=dry_run)
     writes = not (as_json or dry_run)
     if writes and changed:
         write_changes([(file.path, file.content, file.encode(mended.text)) for file, mended in changed], yes=yes)
+    if not as_json:
+        passing = test is not None and not results
+        _print_figures(files, changed, ": the tests pass" if passing else "", dry_run=dry_run)
     raise typer.Exit(1 if left or skipped or (changed and not writes) else 0)
 
 

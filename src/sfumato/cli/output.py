@@ -50,9 +50,9 @@ def print_table(rows: Sequence[Mapping[str, str | None]], *, title: str | None =
     console.print(table)
 
 
-def print_objects(objects: Sequence[Mapping[str, object]], name: str) -> None:
-    """Print one JSON object: the only one given, or one that lists all under a name."""
-    typer.echo(json.dumps(objects[0] if len(objects) == 1 else {name: objects}))
+def print_objects(objects: Sequence[Mapping[str, object]], name: str, *, several: bool = False) -> None:
+    """Print one JSON object: the only one given, or one that lists all under a name; `several` lists one, too."""
+    typer.echo(json.dumps(objects[0] if len(objects) == 1 and not several else {name: objects}))
 
 
 @contextmanager

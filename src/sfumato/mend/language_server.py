@@ -58,7 +58,11 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
     @server.thread()
     def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         document = server.workspace.get_text_document(params.text_document.uri)
-        text = document.source
+        try:
+            text = document.source
+        except OSError:
+            # It was closed, and there is no file.
+            return []
         # Some clients ask without the diagnostics that they were sent.
         error, wanted = parse(text), params.range
         if not isinstance(error, SyntaxError) or len(text) > MAX_CHARACTERS:

@@ -27,7 +27,7 @@ from sfumato.text.lexemes import Lexeme, is_level, lex
 from sfumato.text.patches import line_starts
 from sfumato.text.tokenizer import check_characters
 
-MAX_ERRORS = 20
+MAX_ERRORS = 100
 """Maximum syntax errors repaired in a file, one after the other."""
 MARGIN = 150
 """Minimum lines before and after an error that are parsed with each candidate."""
@@ -37,6 +37,12 @@ _ERROR = re.compile(r"(E\s+)?(\w+\.)*\w*(Error|Exception|Warning): |ERROR: |ERRO
 """A line of an output that says what went wrong."""
 JUDGE = "judge"
 """Directory of a model's judge, within the model's."""
+_SHRINK, _MIN_LENGTH = 3, 20
+"""Of a window of lexemes whose errors are too many to repair together."""
+_FURTHER_RUNS = 3
+"""Runs of the original text in which the tests must fail again before a repair counts: flaky ones may pass one of many
+edits twice."""
+_FLAKY = "the tests are flaky: they fail in one run and pass in the next, so they cannot verify a repair"
 _SLOTS = 4
 """Positions needed besides a region: its end, and inserted lexemes."""
 _NO_LEXEMES = "this model does not read Python lexemes; allowed: mend, or one trained like it"
@@ -193,10 +199,10 @@ class Mender:
                 return [(editable[path], parsed[path]) for path in repaired]
             if outcome.status in (126, 127) or (outcome.status in (4, 5) and "pytest" in " ".join(command)):
                 raise RequestError(f"the tests cannot be run (exit {outcome.status}): {_last_line(outcome.output)}")
+            if missing := _missing(outcome.output, root):
+                raise RequestError(f"the tests cannot be run: {missing}")
             if sandbox.run(command, repaired).passed:
-                raise RequestError(
-                    "the tests are flaky: they fail in one run and pass in the next, so they cannot verify a repair"
-                )
+                raise RequestError(_FLAKY)
             # An edit that makes the tests hang is wrong, and need not use up the whole time limit.
             allowed_s = min(limits.seconds, 10.0 + 5.0 * outcome.seconds)
             sandbox.limits = dataclasses.replace(limits, seconds=allowed_s)
@@ -216,9 +222,12 @@ class Mender:
             left_s = sandbox.ends_at - time.monotonic()
             search = self.search(targets, passes, dataclasses.replace(config, max_s=left_s), on_run)
             repair = search.run(targets)
+            if repair is not None and any(sandbox.run(command, repaired).passed for _ in range(_FURTHER_RUNS)):
+                raise RequestError(_FLAKY)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
-            more = "" if targets else f"; run in {root}, they end with: {_last_line(outcome.output)}"
+            ends = f"the tests end with: {_last_line(outcome.output)}"
+            more = f"; {ends}" if targets else f"; run in {root}, {ends}"
             if outcome.status is None:
                 more = f"; the tests did not end within {outcome.seconds:.0f} s even before the first edit"
             if proposed:
@@ -263,10 +272,10 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
         proposer: reads windows of the text.
         length: lexemes of a window.
     """
-    # For each error.
+    # For each error; where it holds too many of them, in a smaller window from there on.
     config = SearchConfig(max_runs=1, max_reads=400, max_edits=4, max_s=20.0)
-    edits = 0
-    for _ in range(MAX_ERRORS):
+    edits, num_left, whole = 0, MAX_ERRORS, True
+    while num_left > 0:
         error = parse(source)
         if not isinstance(error, SyntaxError):
             return source, edits
@@ -277,8 +286,8 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
         lexemes = lex(part)
         region = window(part, lexemes, line - source.count("\n", 0, start), length)
         rest = part[lexemes[region.end - 1].end :] if region.end else ""
-        # Without the line after the window, where an error within it may be found.
-        after = rest.partition("\n")[2].partition("\n")[2]
+        # Without the line after the window, where an error within it may be found; of several it may have its own.
+        after = rest.partition("\n")[2].partition("\n")[2] if whole else rest
 
         def reaches(text: str, num_after: int = len(after)) -> Meaning | None:
             """The text itself if its first error, if any, is after the window."""
@@ -287,7 +296,11 @@ def mend_syntax(proposer: Proposer, source: str, *, length: int = 192) -> tuple[
 
         repair = Search(proposer, lambda target, text: True, config, meaning=reaches).run([Target(part, [region])])
         if repair is None:
-            return None
+            length, whole = length // _SHRINK, False
+            if length < _MIN_LENGTH:
+                return None
+            continue
+        num_left -= 1
         source, edits = source[:start] + repair.source + source[end:], edits + repair.num_edits
     return None
 
@@ -340,6 +353,17 @@ def _gave_up(targets: Sequence[Target], search: Search, function: str | None, mo
         return f"there is no function {function}" if function else f"the failing tests execute no line of it{more}"
     runs = "1 run" if search.num_runs == 1 else f"{search.num_runs} runs"
     return f"no edit was verified in {runs}{more}; try a larger budget, or one failing test at a time"
+
+
+def _missing(output: str, project: Path) -> str:
+    """What the environment lacks for the tests to run, by the last line of their output; empty if it is not that."""
+    last = _last_line(output)
+    if found := re.search(r"No module named '?(\w+)", last):
+        known = any(path.stem == found[1] for path in project.rglob("*") if path.suffix == ".py" or path.is_dir())
+        return "" if known else f"{last}; allowed: modules that the program after --test can import"
+    if (found := re.search(r"KeyError: '(\w+)'", last)) and "environ" in output:
+        return f"{last}; variables are not passed on: --test 'env {found[1]}=... pytest'"
+    return ""
 
 
 def _last_line(output: str) -> str:

@@ -4,6 +4,7 @@ languages write, strings that end at the wrong character, and blocks without a b
 from __future__ import annotations
 
 import builtins
+import keyword
 import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -29,6 +30,11 @@ _BEFORE_NAMES: dict[str, tuple[str, ...]] = {
 }
 _AT_ENDS = {("+", "+"): ("+=", "1"), ("-", "-"): ("-=", "1"), ("do",): (":",), ("then",): (":",), ("then", ":"): (":",)}
 """What other languages write, and Python's words for it: anywhere, before names, and at ends of lines."""
+_SIGNS = {
+    "\u2212": "-", "\u2013": "-", "\u2014": "-", "\u00d7": "*", "\u00f7": "/",
+    "\u2264": "<=", "\u2265": ">=", "\u2260": "!=",
+}  # fmt: skip
+"""Signs of word processors and mathematics, and Python's."""
 _TYPE = "(?:auto|bool|boolean|char|double|float|int|Integer|long|object|Object|str|[sS]tring|void)"
 _PARAMETER = re.compile(rf"([(,]\s*)({_TYPE}) (\w+)")
 _ACCESS = "(?:final|private|protected|public|static)"
@@ -59,6 +65,7 @@ _LINES = [
         rf"(.*?(?:=|return\b)\s*|){_TERNARY}": r"\1\3 if \2 else \4",
         rf"(.*[(\[{{,]\s*){_TERNARY}": r"\1\3 if \2 else \4",
         r"// ?(.*)": r"# \1",
+        rf"(?!(?i:{'|'.join(keyword.kwlist)})\b)([A-Z][a-z']*!?(?:,? [A-Za-z']+){{2,}}[.:!]*)": r"# \1",
     }.items()
 ]
 """Lines of other languages, and Python's."""
@@ -144,6 +151,8 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
             new = 1, _AT_ENDS[written,]
         elif written in _BEFORE_NAMES and following and kind_of(following) == "name":
             new = 1, _BEFORE_NAMES[written]
+        elif written in _SIGNS:
+            new = 1, (_SIGNS[written],)
         elif written == "`" == "".join(three[2:]):
             new = 3, (following,)
         elif written == "!":
@@ -172,7 +181,7 @@ def _foreign_words(text: Written, start: int, end: int) -> Iterator[tuple[float,
                 new = last + 1 - index, (typed + bracket,)
         elif written == "{" and head in _BLOCKS and ends:
             new = 1, (*")" * (depth - 1), ":")
-        elif written == "{" and kind_of(following) == "name" and three[2:] == ("=",):
+        elif written == "{" and following.isidentifier() and three[2:] == ("=",):
             close = next((i for i in range(index, end) if lexemes[i].text == "}"), None)
             if close is not None:
                 new = close + 1 - index, (f"dict({text.between(index + 1, close)})",)

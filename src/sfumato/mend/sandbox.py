@@ -215,7 +215,8 @@ def run_limited(
     given = command[0] if os.sep not in command[0] else root / command[0]
     program = shutil.which(given, path=environment.get("PATH"))
     if program is None:
-        raise RequestError(f"cannot run {command[0]}: program not found")
+        shell = "; allowed: one program, such as sh -c 'cd tests && pytest'" if "&&" in command else ""
+        raise RequestError(f"cannot run {command[0]}: program not found{shell}")
     inside = _bubblewrap(writable, program)
     wrapped = [*(inside or (_AS_CHILD if sys.platform == "linux" else ())), *command]
     started = time.monotonic()
