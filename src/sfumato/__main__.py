@@ -2,6 +2,7 @@
 
 # Only the built-in part of `signal`: a signal during imports must not print a traceback.
 import _signal  # type: ignore[import-not-found]
+import errno
 import os
 import sys
 
@@ -35,6 +36,11 @@ def main() -> None:
     except SystemExit as end:
         code = end.code
         raise
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        # Of the help, which no command prints.
+        sys.exit("sfumato: no space left on the device")
 
 
 def _flush() -> bool:

@@ -416,6 +416,12 @@ def run_shell(command):
         ("run - <&-", 2, "sfumato: the prompt is empty; give some text\n"),
         ("run 7+8 >&-", 1, "sfumato: stdout is closed; send it to a file, a pipe or /dev/null\n"),
         ("--help >&-", 1, "sfumato: stdout is closed; send it to a file, a pipe or /dev/null\n"),
+        pytest.param(
+            "--help >/dev/full",
+            1,
+            "sfumato: no space left on the device\n",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full"),
+        ),
     ],
 )
 def test_closed_stdout_is_reported(command, code, message):
