@@ -39,7 +39,7 @@ def main() -> None:
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        # Of the help, which no command prints.
+        # Help is printed outside of any command, which would have said so.
         sys.exit("sfumato: no space left on the device")
 
 
