@@ -2,7 +2,6 @@
 
 # Only the built-in part of `signal`: a signal during imports must not print a traceback.
 import _signal  # type: ignore[import-not-found]
-import errno
 import os
 import sys
 
@@ -37,6 +36,8 @@ def main() -> None:
         code = end.code
         raise
     except OSError as error:
+        import errno
+
         if error.errno != errno.ENOSPC:
             raise
         # Help is printed outside of any command, which would have said so.

@@ -90,10 +90,8 @@ def check_kind(prompt: str | Sequence[Any], kinds: Sequence[PromptKind], model: 
         RequestError: with an example of each kind.
     """
     message = prompt if isinstance(prompt, str) else prompt[-1]
-    if kinds and isinstance(message, Mapping) and message.get("role") != "user":
-        raise RequestError(
-            f"the last message has the role {message.get('role')!r}; allowed: 'user', which {model} answers"
-        )
+    if kinds and isinstance(message, Mapping) and message.get("role", "user") != "user":
+        raise RequestError(f"the last message has the role {message['role']!r}; allowed: 'user', which {model} answers")
     text = message.get("content") if isinstance(message, Mapping) else message
     if kinds and isinstance(text, str) and not any(kind.matches(text) for kind in kinds):
         shown = text if len(text) <= 60 else f"{text[:60]}..."
