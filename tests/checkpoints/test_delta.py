@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
 from sfumato.checkpoints.registry import ASSETS
-from sfumato.checkpoints.tensors import BASE, DELTA
+from sfumato.checkpoints.tensors import BASE, DELTA, hash_of_weights
 from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
@@ -39,6 +39,16 @@ def changed() -> Decoder:
             parameter = model.get_parameter(name)
             parameter += 0.01 * torch.randn(parameter.shape, generator=generator)
     return model
+
+
+def test_weights_in_any_form_have_a_hash(changed: Decoder, tmp_path: Path):
+    save_checkpoint(tmp_path / "delta", changed, SPEC, base=str(TWIN))
+    save_checkpoint(tmp_path / "whole", changed, SPEC)
+    paths = [TWIN, tmp_path / "delta", tmp_path / "whole"]
+    assert len({hash_of_weights(path) for path in paths}) == 3
+    assert hash_of_weights(tmp_path / "whole" / "model.safetensors") == hash_of_weights(tmp_path / "whole")
+    with pytest.raises(CheckpointError, match="no such file"):
+        hash_of_weights(tmp_path)
 
 
 # Relative to the largest of a row: half a step of 8 bits; a step and a half of 4 bits, which may clip the extremes.

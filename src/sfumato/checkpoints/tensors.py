@@ -153,6 +153,17 @@ def weight_files(directory: Path) -> Mapping[Path, set[str] | None]:
     return named
 
 
+def hash_of_weights(path: Path) -> str:
+    """SHA-256 of the files of a checkpoint's weights; of a delta also what it says of its base.
+
+    Raises:
+        CheckpointError: as for `weight_files`.
+    """
+    if path.is_file():
+        return sha256_of([path])
+    return sha256_of([path / DELTA, path / BASE] if (path / DELTA).exists() else weight_files(path))
+
+
 def round_tensor(name: str, tensor: Tensor, bits: Bits) -> dict[str, Tensor]:
     """What to store for a tensor: a quantized matrix, or the tensor itself if it cannot be quantized."""
     if tensor.dim() < 2 or tensor.shape[-1] % 2:

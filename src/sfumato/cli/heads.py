@@ -28,7 +28,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     from sfumato.api import load
     from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find_model
-    from sfumato.checkpoints.tensors import weight_files
+    from sfumato.checkpoints.tensors import hash_of_weights
     from sfumato.config import load_recipe
     from sfumato.data.tasks import find_task
     from sfumato.evaluation.gathering import PIECE, gather, prompts
@@ -68,8 +68,8 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
     # Of weights and prompts: files may have changed since.
     inputs = directory / "inputs.json"
-    weights = weight_files(find_model(loaded.model))
-    hashes = {"weights": sha256_of(weights), "files": sha256_of(Path(name) for name in loaded.files)}
+    weights = hash_of_weights(find_model(loaded.model))
+    hashes = {"weights": weights, "files": sha256_of(Path(name) for name in loaded.files)}
     if inputs.exists() and json.loads(inputs.read_text(encoding="utf-8")) != hashes:
         raise ConfigError(f"{directory} holds answers gathered with other weights or files; use another --dir")
     with claimed(directory):

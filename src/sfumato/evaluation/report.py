@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sfumato.checkpoints.registry import find_model
-from sfumato.checkpoints.tensors import weight_files
+from sfumato.checkpoints.tensors import hash_of_weights
 from sfumato.config import check_choice
 from sfumato.data.tasks.base import Item, Task, judge
 from sfumato.errors import CheckpointError, ConfigError
@@ -27,7 +27,7 @@ from sfumato.evaluation.suite import Suite
 from sfumato.evaluation.systems import Answer, FailedError, System, open_system
 from sfumato.evaluation.tables import Cell, cells_of, write_tables
 from sfumato.evaluation.tasks import asked_items
-from sfumato.storage import sha256_of, write_json
+from sfumato.storage import write_json
 
 _FREE = ("n", "key_env", "timeout_s", "max_retries")
 _MAX_FAILURES = 5
@@ -46,8 +46,7 @@ class Estimate(NamedTuple):
 def _hash_of_weights(model: str) -> str | None:
     """The hash of a model's weights; None if there is no such model here."""
     try:
-        path = find_model(model)
-        return sha256_of([path] if path.is_file() else weight_files(path))
+        return hash_of_weights(find_model(model))
     except CheckpointError:
         return None
 
