@@ -234,6 +234,11 @@ def test_a_refusal_says_what_is_allowed(served: Served, body: dict[str, Any], me
     assert response.json()["error"]["message"].startswith(message)
 
 
+def test_settings_of_a_canvas_are_named_where_they_stand(served: Served):
+    error = served.ask("/v1/canvas", prompt=EXPRESSION, draft_steps=1).json()["error"]
+    assert error["message"] == "draft_steps: unknown field; allowed: settings.draft_steps"
+
+
 def test_text_completions_of_task_models_read_prompts_as_messages(served: Served):
     def text(**more: Any) -> Any:
         return served.ask("/v1/completions", prompt=EXPRESSION, **more).json()["choices"][0]["text"]

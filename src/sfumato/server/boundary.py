@@ -30,16 +30,15 @@ from sfumato.server.metrics import Metrics
 from sfumato.server.protocol import Diffusion
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
-# What other servers call it.
+# What other servers call it, and parts of messages that no model here reads.
 _ELSEWHERE = {
     "guided_json": "response_format of type json_schema",
     "guided_regex": "diffusion.regex",
     "guided_choice": "diffusion.choices",
     "structured_outputs": "response_format, diffusion.regex or diffusion.choices",
     "json_schema": "response_format of type json_schema",
+    **dict.fromkeys(("image_url", "input_audio", "file", "input_image", "input_file"), "parts of type text"),
 }
-# Parts of messages that no model here reads.
-_NEVER = dict.fromkeys(("image_url", "input_audio", "file", "input_image", "input_file"), "parts of type text")
 # Maximum characters of a field's name, and of its value.
 _MAX_SHOWN = 200
 # What a proxy may have named a request.
@@ -142,14 +141,13 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
         [body] = request.scope["route"].dependant.body_params
         fields = _fields(body.field_info.annotation, path)
         problem = "unknown field"
-        if name in _NEVER:
-            problem += f"; allowed: {_NEVER[name]}"
-        elif not path and name in _ELSEWHERE:
+        if name in _ELSEWHERE:
             problem += f"; allowed: {_ELSEWHERE[name]}"
         elif not path and name in Diffusion.model_fields and "diffusion" in fields:
             problem += f"; allowed: diffusion.{name}"
-        elif name in SamplerOptions.__optional_keys__ and (path == ["diffusion"] or "diffusion" in fields):
-            problem += f"; allowed: diffusion.settings.{name}"
+        elif name in SamplerOptions.__optional_keys__ and fields & {"diffusion", "settings"}:
+            holder = [*path, "settings"] if "settings" in fields else [*path, "diffusion", "settings"]
+            problem += f"; allowed: {'.'.join(map(str, [*holder, name]))}"
         elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.6):
             problem += f"; did you mean {near[0]}?"
     elif kind == "too_short":

@@ -371,7 +371,7 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
             raise RequestError("max_tokens is 0; allowed: only with echo")
         # Nothing is generated, see `echo_answer`.
         body = body.model_copy(update={"max_tokens": 1})
-    # A model that was trained on kinds of prompts read them as messages; a text with `echo` is to be read as it is.
+    # A model trained on kinds of prompts has seen them only as messages; with `echo`, a text is scored as it is.
     checked = body.diffusion is None or body.diffusion.check_prompt is not False
     as_message = bool(model.kinds) and checked and not body.echo
     return [make_request(model, prompt, body, raw=isinstance(prompt, str) and not as_message) for prompt in prompts]
