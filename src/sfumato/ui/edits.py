@@ -1,9 +1,11 @@
 """Edits of an interface as programs of short lines, each one operation on named slots.
 
     set d red                   a property; `clear d color` gives it its default back
-    text d: Save all            what a slot says; `cell r Price | 12` that of a record under a column
+    text d: Save all            what a slot says
+    cell r Price | 12           what a record says under a column, or instead of a cell: `cell r 10 | 12`
     add last c checkbox: Milk   a new component: first or last in a slot, before or after one
-    del d,f                     `del c+on`: those in c that are on; `c-on`: that are not; `t[State | open]`
+    del d,f                     `del c+on`: those in c that are on; `c-on`: that are not
+                                `t[open]`: records with such a cell; `t[State | open]`: under that column
                                 `c*`: all; `c*2`, `c*-2`: the first two and the last two that are not hidden
     move d first c              swap d e, copy d
     sort c up name              by text, by a property, or a table by a column
@@ -104,7 +106,7 @@ def _column(table: Component, name: str) -> int:
 
 def select(page: Component, target: str) -> list[Component]:
     """The components that a target names, in order; a condition may match none."""
-    match = re.fullmatch(r"([a-z]{1,2})(?:(\*)(-?)([1-9]?)|([+-])([a-z]+)|\[(.+) \| (.+)\])", target)
+    match = re.fullmatch(r"([a-z]{1,2})(?:(\*)(-?)([1-9]?)|([+-])([a-z]+)|\[(?:(.+) \| )?(.+)\])", target)
     if match is None:
         return [find(page, slot) for slot in dict.fromkeys(target.split(","))]
     slot, everything, from_end, number, sign, name, column, cell = match.groups()
@@ -119,6 +121,10 @@ def select(page: Component, target: str) -> list[Component]:
     if column:
         index = _column(holder, column)
         return [record for record in holder.children if record.cells[index] == cell]
+    if cell:
+        if holder.kind != "table":
+            raise RequestError(f"{holder.kind} {slot} has no records; allowed: a table")
+        return [record for record in holder.children if cell in record.cells]
     able = [child for child in holder.children if name in kinds()[child.kind].properties]
     if not able:
         raise RequestError(f"nothing in {holder.kind} {slot} can be {name!r}; allowed: a property of what is in it")
@@ -152,7 +158,8 @@ def _text(page: Component, slot: str, text: str) -> Component:
 
 
 def _cell(page: Component, slot: str, name: str, value: str) -> Component:
-    index = _column(_find_parent(page, slot), name)
+    table, cells = _find_parent(page, slot), find(page, slot).cells
+    index = _column(table, name) if name in table.cells or cells.count(name) != 1 else cells.index(name)
     return _apply(page, {slot: lambda record: [replace(record, cells=_put(record.cells, index, value))]})
 
 

@@ -97,7 +97,9 @@ function columnOf(table: Component, name: string): number {
 
 /** The components that a target names, in their order; of those by a condition perhaps none. Throws PageError. */
 export function select(page: Component, target: string): readonly Component[] {
-  const match = /^([a-z]{1,2})(?:(\*)(-?)([1-9]?)|([+-])([a-z]+)|\[([^\n]+) \| ([^\n]+)\])$/u.exec(target);
+  const match = /^([a-z]{1,2})(?:(\*)(-?)([1-9]?)|([+-])([a-z]+)|\[(?:([^\n]+) \| )?([^\n]+)\])$/u.exec(
+    target,
+  );
   if (match === null) return [...new Set(target.split(","))].map((id) => find(page, id));
   const [, id = "", everything, fromEnd, number, sign, name = "", column, cell] = match;
   const holder = find(page, id);
@@ -113,6 +115,10 @@ export function select(page: Component, target: string): readonly Component[] {
   if (column !== undefined) {
     const index = columnOf(holder, column);
     return holder.children.filter((record) => record.cells[index] === cell);
+  }
+  if (cell !== undefined) {
+    if (holder.kind !== "table") throw new PageError(`${holder.kind} ${id} has no records; allowed: a table`);
+    return holder.children.filter((record) => record.cells.includes(cell));
   }
   const able = holder.children.filter((child) => kind(child).properties.includes(name));
   if (able.length === 0) {
@@ -158,7 +164,10 @@ function put(cells: readonly string[], index: number, ...values: string[]): read
 }
 
 function cell(page: Component, id: string, name: string, value: string): Component {
-  const index = columnOf(findHolder(page, id), name);
+  const { cells } = find(page, id);
+  const table = findHolder(page, id);
+  const isCell = !table.cells.includes(name) && cells.filter((said) => said === name).length === 1;
+  const index = isCell ? cells.indexOf(name) : columnOf(table, name);
   return apply(page, [id], (record) => [checked({ ...record, cells: put(record.cells, index, value) })]);
 }
 

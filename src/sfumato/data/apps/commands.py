@@ -55,6 +55,7 @@ _IT_SHARE = 0.3
 """Share of sentences with several commands of which the second is about the same component, called "it"."""
 _POSITION_SHARE = 0.8
 _POSITION = re.compile(rf"\b(the ({'|'.join(ORDINALS)}|last)|number \d+)\b(?! place)")
+_FIELD = re.compile(r"\{(\w+)\}")
 _MAX_LINES = 16
 _MAX_TOGETHER = 6
 _MAX_REFERENCES = 8
@@ -294,7 +295,7 @@ def _sentence(intent: str, slots: dict[str, str], random: Random, unseen_wording
     directed = texts()["directed"].get(f"{intent} {slots.get('which')}", "")
     either = texts()["toggles"].get(_UNDOES.get(intent, intent), "") if intent not in ON_TASK else ""
     lines = templates(texts()["commands"][intent] + directed + either, held_out=unseen_wording)
-    allowed = [line for line in lines if slots.get("needs", "") in line]
+    allowed = [line for line in lines if slots.get("needs", "") in line and set(_FIELD.findall(line)) <= slots.keys()]
     if not allowed:
         raise NothingToDoError
     template = random.choice(allowed)

@@ -280,9 +280,8 @@ class Draft(Picker):
             raise NothingToDoError
         record, index = self._random.choice(found)
         value = draw_value(self._domain, self._random) if index else capitalize(self._new_text("record"))
-        column = holder_of(self._page, record).cells[index]
-        slots = {"old": copied(record.cells[index]), "value": copied(value)}
-        return f"cell {record.id} {column} | {value}", slots, "record"
+        old = record.cells[index]
+        return f"cell {record.id} {old} | {value}", {"old": copied(old), "value": copied(value)}, "record"
 
     def two_things(self) -> Meaning:
         first, ref = self._pick(is_kind(*COLORED, "item"))

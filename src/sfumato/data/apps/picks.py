@@ -138,10 +138,12 @@ class Picker:
         if cell == "-":
             raise NothingToDoError
         column = table.cells[index]
-        slots = {"column": self._copied_name(column), "cell": copied(cell)}
-        if any(cell in record.cells[:index] + record.cells[index + 1 :] for record in table.children):
-            slots["needs"] = "{column}"
-        return f"{table.id}[{column} | {cell}]", slots
+        slots = {"cell": copied(cell)}
+        in_others = any(cell in record.cells[:index] + record.cells[index + 1 :] for record in table.children)
+        if in_others or self._random.random() < 0.5:
+            slots |= {"column": self._copied_name(column), "needs": "{column}"}
+            return f"{table.id}[{column} | {cell}]", slots
+        return f"{table.id}[{cell}]", slots
 
     def _task(self, allowed: Condition) -> tuple[Component, dict[str, str]]:
         """A checkbox whose text begins with a verb and is on no other component, and that text in other forms."""

@@ -58,17 +58,18 @@ def refer(page: Component, component: Component, random: Random) -> str | None:
 
 def refer_to_cells(page: Component, random: Random) -> list[tuple[str, str]]:
     """Phrases for the records of a table by a cell that only one column has, each with what names them in a program."""
-    names: dict[str, set[str]] = defaultdict(set)
+    columns: dict[str, set[tuple[str, int]]] = defaultdict(set)
     for table in page.walk():
         for record in table.children if table.kind == "table" else ():
-            for column, cell in zip(table.cells, record.cells, strict=True):
-                names[cell].add(f"{table.id}[{column} | {cell}]" if column != table.cells[0] else "")
+            for index, cell in enumerate(record.cells):
+                columns[cell].add((table.id, index))
     forms = ("the {0} {1}", "{1} with {0}", "the {1} with {0}", "whatever is {0}", "{0}")
-    return [
-        (random.choice(forms).format(copied(cell), random.choice(("rows", "lines", "entries"))), next(iter(found)))
-        for cell, found in names.items()
-        if len(found) == 1 and cell != "-" and "" not in found
-    ]
+    found = []
+    for cell, ((holder, index), *others) in columns.items():
+        if index and not others and cell != "-":
+            form, noun = random.choice(forms), random.choice(("rows", "lines", "entries"))
+            found.append((form.format(copied(cell), noun), f"{holder}[{cell}]"))
+    return found
 
 
 def _by_word(everything: list[Component], component: Component, noun: str, random: Random) -> list[str]:

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-Dr0AH53x.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-Dy_klgBs.js";/**
+import{E as n,A as s}from"./index-u800rjLx.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-CVoOZh5L.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
