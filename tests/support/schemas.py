@@ -98,6 +98,26 @@ def random_mixture(random: random_module.Random, depth: int = 3) -> Schema:
     return {**schema, **random.choice(SIBLINGS)}
 
 
+def random_nested(random: random_module.Random) -> Schema:
+    """A mixture of which some properties and items may, or must, be as it is itself."""
+
+    def refer(schema: Any) -> Any:
+        if not isinstance(schema, dict):
+            return schema
+        found = {word: [*map(refer, value)] if isinstance(value, list) else value for word, value in schema.items()}
+        if "properties" in schema:
+            found["properties"] = {name: often(refer(value)) for name, value in schema["properties"].items()}
+        if "items" in schema:
+            found["items"] = often(refer(schema["items"]))
+        return found
+
+    def often(schema: Any) -> Any:
+        itself = {"$ref": "#"}
+        return random.choice([schema, itself, {"anyOf": [schema, itself]}, {"oneOf": [schema, itself]}])
+
+    return dict(refer(random_mixture(random)))
+
+
 def _schema(random: random_module.Random, depth: int, room: int, definitions: list[str]) -> Schema:
     """A schema whose shortest text has about as many characters as there is room for, or fewer."""
     if depth == 0 or room < 12:

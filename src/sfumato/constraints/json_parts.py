@@ -25,6 +25,7 @@ _SPEAKS_OF = {
 }
 WORDS = {type_: frozenset(words.split()) for type_, words in _SPEAKS_OF.items()}
 _NEVER = frozenset(("not", "if", "then", "else", "$dynamicRef", "$dynamicAnchor"))
+_SAME_VALUE = frozenset(("allOf", "anyOf", "oneOf"))
 _ANYWHERE = frozenset(("type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref"))
 _ALLOWED = _ANYWHERE.union(*WORDS.values())
 _KNOWN = _ALLOWED.union(_NEVER, _ANNOTATIONS.split())
@@ -53,7 +54,9 @@ class Part:
     pointer: str
     """Its location, as a JSON pointer."""
     way: tuple[str, ...] = ()
-    """Locations on the way from the root, including references."""
+    """Locations on the way to it that apply to the same value, including references."""
+    around: tuple[str, ...] = ()
+    """Those on the way that apply to the values around it."""
     spent: frozenset[str] = frozenset()
     """Branches of `anyOf` and `oneOf` that another part covers."""
 
@@ -62,7 +65,10 @@ class Part:
         schema = self.schema
         for step in path:
             schema = schema[step]
-        return Part(schema, self.at(*path), (*self.way, self.pointer))
+        way = (*self.way, self.pointer)
+        if path[0] in _SAME_VALUE:
+            return Part(schema, self.at(*path), way, self.around)
+        return Part(schema, self.at(*path), around=(*self.around, *way))
 
     def at(self, *path: str | int) -> str:
         """A location within this schema."""

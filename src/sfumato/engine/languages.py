@@ -12,7 +12,8 @@ from sfumato.config import check_choice
 from sfumato.constraints import dfa
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
 from sfumato.constraints.dfa import from_constraint
-from sfumato.constraints.json_schema import Order, language_of_schema
+from sfumato.constraints.json_compiler import Order
+from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import from_regex
 from sfumato.engine.options import GenerateOptions, Schema
 from sfumato.errors import RequestError, as_list

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypedDict, TypeVar, cast
 
 from sfumato.constraints.dfa import TextConstraint
-from sfumato.constraints.json_schema import Order
+from sfumato.constraints.json_compiler import Order
 from sfumato.engine.editing import Span
 from sfumato.engine.prompts import Prompt
 from sfumato.errors import RequestError, unknown
