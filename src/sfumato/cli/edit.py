@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from sfumato.cli.options import DryRun, JsonOnly, Model, Sampling, Stop, System, Weights, Yes
+from sfumato.cli.options import Constraints, DryRun, JsonOnly, Model, Sampling, Stop, System, Weights, Yes
 from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, show_difference, take_stdin, write_changes
 from sfumato.errors import ConfigError, RequestError
 
@@ -46,6 +46,7 @@ def edit(
         float | None,
         typer.Option(help="How much of the rewritten text to forget first, 0 to 1. Default: 1, all of it."),
     ] = None,
+    constraints: Constraints = Constraints(),
     budget: Annotated[int, typer.Option(help="Without --span: maximum number of tokens to rewrite.")] = 64,
     min_certainty: Annotated[
         float | None, typer.Option(metavar="NATS", help="Skip edits the model is less certain of; -inf allows any.")
@@ -85,6 +86,7 @@ def edit(
         "min_certainty": min_certainty,
     }
     sampling.apply_to(options)
+    constraints.apply_to(options)
     results = weights.load(model).edit(text, n=n, **options)
     results = results if isinstance(results, list) else [results]
     result = results[0]
@@ -120,6 +122,7 @@ def infill(
         int | None, typer.Option(help="Tokens to write, whatever --max-tokens says; default: chosen by the model.")
     ] = None,
     max_tokens: Annotated[int, typer.Option(help="Maximum tokens to write.")] = 32,
+    constraints: Constraints = Constraints(),
     only: Annotated[bool, typer.Option("--only", help="Print only the new text, without its surroundings.")] = False,
     model: Model = "tiny",
     system: System = None,
@@ -130,6 +133,8 @@ def infill(
 ) -> None:
     """Fill a gap in a text and print the result."""
     if file is None or str(file) == "-":
+        if constraints.schema == "-":
+            raise RequestError("the text and schema are both '-'; allowed: only one of them from stdin")
         gap = "the text" if at is not None else f"a text with {marker}"
         name, content = "stdin", take_stdin(gap).buffer.read()
     else:
@@ -143,6 +148,7 @@ def infill(
         "stop": stop,
     }
     sampling.apply_to(options)
+    constraints.apply_to(options)
     result = weights.load(model).infill(prefix, suffix, **options)
     before, after = ("", "") if only else (prefix, suffix)
     if as_json:

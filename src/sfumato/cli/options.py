@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_type_hints
 
 import typer
 
+from sfumato.cli.output import read_file
+from sfumato.errors import RequestError
+
 if TYPE_CHECKING:
     from sfumato.engine.model import TextModel
-    from sfumato.engine.options import CanvasOptions, SamplerOptions
+    from sfumato.engine.options import CanvasOptions, ConstraintOptions, SamplerOptions
 
 
 DTypeName = Literal["float32", "bfloat16", "float16"]
@@ -115,6 +119,34 @@ class Sampling:
         for name, value in sampler_settings(self.settings, self.sampler).items():
             if options.get(name) is None:
                 options[name] = value  # type: ignore[literal-required]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints:
+    """What the new text must be."""
+
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="JSON Schema the new text must match; - reads it from stdin.")
+    ] = None
+    regex: Annotated[str | None, typer.Option(help="Regular expression the whole new text must match.")] = None
+    choice: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Allow only this text. Repeatable.")] = None
+    ban: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Forbid this in the new text. Repeatable.")] = (
+        None
+    )
+
+    def apply_to(self, options: ConstraintOptions) -> None:
+        """Write these constraints into the options of a request.
+
+        Raises:
+            RequestError: if the schema cannot be read.
+        """
+        options["regex"], options["choices"], options["ban"] = self.regex, self.choice, self.ban
+        if self.schema is not None:
+            text = read_file("schema", self.schema)
+            try:
+                options["schema"] = json.loads(text)
+            except ValueError as error:
+                raise RequestError(f"the schema {self.schema} is not JSON: {error}") from None
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:

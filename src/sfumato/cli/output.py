@@ -131,6 +131,27 @@ def take_stdin(what: str) -> TextIO:
     return sys.stdin
 
 
+def read_stdin(name: str) -> str:
+    """All of stdin, without a line end at its end."""
+    try:
+        return take_stdin(f"the {name}").read().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the {name} on stdin is not {error.encoding}: {error.reason}") from None
+
+
+def read_file(name: str, path: str) -> str:
+    """The contents of a file, or of stdin for "-"."""
+    if path == "-":
+        return read_stdin(name)
+    try:
+        # A byte order mark says nothing.
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise RequestError(f"cannot read the {name} {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise RequestError(f"the {name} {path} is not {error.encoding}: {error.reason}") from None
+
+
 def may_write(target: str) -> bool:
     """Ask whether to write something.
 

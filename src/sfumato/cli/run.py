@@ -15,15 +15,15 @@ import typer
 from rich.console import Console
 
 from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, answer_requests, run_batch
-from sfumato.cli.options import Model, Sampling, Stop, System, Weights
-from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, take_stdin
+from sfumato.cli.options import Constraints, Model, Sampling, Stop, System, Weights
+from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, read_file, read_stdin
 from sfumato.data.kinds import examples
 from sfumato.errors import RequestError
 from sfumato.interrupts import Signals
 
 if TYPE_CHECKING:
     from sfumato.engine.engine import Engine
-    from sfumato.engine.options import GenerateOptions, Schema
+    from sfumato.engine.options import GenerateOptions
     from sfumato.engine.request import Event, Result
 
 
@@ -48,16 +48,7 @@ def run(
     any_prompt: Annotated[
         bool, typer.Option("--any-prompt", help="Allow prompts of kinds the model was not trained on.")
     ] = False,
-    schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="JSON Schema the answer must match; - reads it from stdin.")
-    ] = None,
-    regex: Annotated[str | None, typer.Option(help="Regular expression the whole answer must match.")] = None,
-    choice: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Allow only this answer. Repeatable.")
-    ] = None,
-    ban: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Forbid this text in the answer. Repeatable.")
-    ] = None,
+    constraints: Constraints = Constraints(),
     stop: Stop = None,
     revisit: Annotated[
         int | None,
@@ -101,16 +92,12 @@ def run(
     trace_file = None if trace is None or trace == "-" else Path(trace)
     if trace_file is not None and not trace_file.absolute().parent.is_dir():
         raise RequestError(f"trace is {trace!r}; allowed: a file in an existing directory")
-    if "-" in (prompt, batch) and schema == "-":
+    if "-" in (prompt, batch) and constraints.schema == "-":
         raise RequestError("prompt and schema are both '-'; allowed: only one of them from stdin")
     live = sys.stdout.isatty() and not as_json and not no_live
     options: GenerateOptions = {
         "max_tokens": max_tokens,
         "canvas_length": canvas,
-        "schema": None if schema is None else _read_schema(schema),
-        "regex": regex,
-        "choices": choice,
-        "ban": ban,
         "revisit": revisit,
         "system": system,
         "stop": stop,
@@ -119,8 +106,9 @@ def run(
         "check_prompt": not any_prompt,
     }
     sampling.apply_to(options)
+    constraints.apply_to(options)
     if batch is not None:
-        text = _read_file("batch", batch)
+        text = read_file("batch", batch)
 
         def answer(jobs: list[Job]) -> Iterator[tuple[Job, Json]]:
             requests, prompts = ([job for job in jobs if bool(job.url) is asks] for asks in (True, False))
@@ -135,7 +123,7 @@ def run(
 
         run_batch(batch, text, output, model=model, n=n, options=options, answer=answer)
         return
-    asked = _read_stdin("prompt") if prompt == "-" else prompt or ""
+    asked = read_stdin("prompt") if prompt == "-" else prompt or ""
     started = time.perf_counter()
     text_model = weights.load(model, check=lambda empty: empty.request(asked, n=n, **options))
     load_s = time.perf_counter() - started
@@ -162,34 +150,6 @@ def run(
         partial = any(result.finish_reason == "cancelled" for result in results)
         typer.echo(f"sfumato: interrupted{': partial text' if partial else ''}", err=True)
         raise typer.Exit(128 + signals.arrived)
-
-
-def _read_stdin(name: str) -> str:
-    try:
-        return take_stdin(f"the {name}").read().removesuffix("\n")
-    except UnicodeDecodeError as error:
-        raise RequestError(f"the {name} on stdin is not {error.encoding}: {error.reason}") from None
-
-
-def _read_file(name: str, path: str) -> str:
-    """The contents of a file, or of stdin for "-"."""
-    if path == "-":
-        return _read_stdin(name)
-    try:
-        # A byte order mark says nothing.
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise RequestError(f"cannot read the {name} {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise RequestError(f"the {name} {path} is not {error.encoding}: {error.reason}") from None
-
-
-def _read_schema(path: str) -> Schema:
-    try:
-        schema: Schema = json.loads(_read_file("schema", path))
-        return schema
-    except ValueError as error:
-        raise RequestError(f"the schema {path} is not JSON: {error}") from None
 
 
 def _until_signal(events: Iterator[Event], engine: Engine, signals: Signals) -> Iterator[Event]:

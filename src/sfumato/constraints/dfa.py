@@ -12,7 +12,7 @@ import gc
 import math
 import time
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Never, Protocol, runtime_checkable
@@ -317,6 +317,42 @@ def framed(left: bytes, right: bytes, _: Budget | None = None) -> Language:
     final_S = np.zeros(len(next_SB), dtype=bool)
     final_S[-1] = True
     return Language(next_SB, final_S, 1)
+
+
+def between(left: bytes, right: bytes, make: Callable[[Budget], Language], budget: Budget) -> Language:
+    """The texts of a language, each between two given ones.
+
+    Raises:
+        RequestError: if it takes too much.
+    """
+    inner = make(budget)
+    if not left and not right:
+        return inner
+    rows = list(np.zeros((1 + len(left), 256), dtype=np.int32))
+    for offset, byte in enumerate(left):
+        rows[1 + offset][byte] = 2 + offset
+    finals = [False] * len(rows)
+    # A state of the language, and how many bytes of the right may have been read since it ended.
+    states = [(inner.start, frozenset({0} if inner.final_S[inner.start] else ()))]
+    number = {(DEAD, frozenset[int]()): DEAD, states[0]: len(rows)}
+
+    def reach(state: int, offsets: frozenset[int]) -> int:
+        pair = state, offsets | {0} if inner.final_S[state] else offsets
+        if pair not in number:
+            number[pair] = len(left) + len(number)
+            states.append(pair)
+        return number[pair]
+
+    for state, offsets in states:
+        budget.check(len(rows))
+        targets, kind_B = np.unique(inner.next_SB[state], return_inverse=True)
+        row = np.array([reach(target, frozenset()) for target in targets.tolist()], dtype=np.int32)[kind_B]
+        for byte in {right[offset] for offset in offsets if offset < len(right)}:
+            read = frozenset(offset + 1 for offset in offsets if right[offset : offset + 1] == bytes([byte]))
+            row[byte] = reach(int(inner.next_SB[state, byte]), read)
+        rows.append(row)
+        finals.append(len(right) in offsets)
+    return Language(np.array(rows), np.array(finals), 1).minimize(budget)
 
 
 @runtime_checkable

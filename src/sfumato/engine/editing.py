@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import regex  # type: ignore[import-untyped]
 
+from sfumato.constraints.automaton import Automaton
 from sfumato.constraints.patterns import escape
 from sfumato.engine.request import CanvasChanged, Committed, Event, Result, Start, Usage
 from sfumato.errors import RequestError, as_list
@@ -42,6 +43,8 @@ class Piece:
     frame: tuple[str, str] = ("", "")
     """For a free piece: the end of the text before it and the start of the text after it, which its tokens cover
     too."""
+    automaton: Automaton | None = None
+    """Constraint on the tokens of a free piece."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class Job:
     """Tokens before them."""
     start: Start
     """Their own tokens, and those after them that they attend to."""
-    frame: tuple[str, str] = ("", "")
-    """For a single free piece: the text it must begin and end with."""
+    automaton: Automaton | None = None
+    """Constraint on its first free piece."""
 
 
 def check_spans(text: str, spans: Iterable[Span], name: str = "spans") -> list[Span]:
@@ -292,7 +295,7 @@ def plan_jobs(
                 pieces=range(group[0], group[-1] + 1),
                 before=all_tokens[context_start:first],
                 start=start,
-                frame=pieces[group[0]].frame,
+                automaton=pieces[group[0]].automaton,
             )
         )
     return jobs

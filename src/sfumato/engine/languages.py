@@ -15,7 +15,7 @@ from sfumato.constraints.dfa import from_constraint
 from sfumato.constraints.json_compiler import Order
 from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import from_regex
-from sfumato.engine.options import GenerateOptions, Schema
+from sfumato.engine.options import ConstraintOptions, Schema
 from sfumato.errors import RequestError, as_list
 from sfumato.text.tokenizer import Tokenizer
 
@@ -42,12 +42,14 @@ class Languages:
         known = self._tokenizer.token_bytes
         return [*known, *[None] * (self._vocab_size - len(known))]
 
-    def asked(self, options: GenerateOptions, *, pin: str | None = None) -> Automaton | None:
+    def asked(
+        self, options: ConstraintOptions, *, pin: str | None = None, frame: tuple[str, str] = ("", "")
+    ) -> Automaton | None:
         """The automaton for all constraints in the options together; None if there are none.
 
         Args:
-            options: of these, schema, order, regex, choices, ban and constraint matter.
             pin: a regex for what a draft may become.
+            frame: texts before and after what is constrained.
 
         Raises:
             RequestError: if a constraint is invalid, or no text satisfies all of them.
@@ -67,9 +69,9 @@ class Languages:
             wanted["ban"] = texts, functools.partial(dfa.without, texts)
         constraint = options.get("constraint")
         if not wanted and constraint is None:
-            return None
+            return self._framed(*frame)
         try:
-            key = json.dumps({name: value for name, (value, _) in wanted.items()}), constraint
+            key = json.dumps([frame, {name: value for name, (value, _) in wanted.items()}]), constraint
             hash(key)
         except (TypeError, ValueError) as error:
             raise RequestError(f"{' or '.join(wanted) or 'constraint'} cannot be read: {error}") from None
@@ -77,15 +79,17 @@ class Languages:
             wanted["constraint"] = constraint, functools.partial(from_constraint, constraint)
 
         names = " and ".join(wanted)
+        left, right = (text.encode() for text in frame)
+        makers = [functools.partial(dfa.between, left, right, maker) for _, maker in wanted.values()]
         try:
-            automaton = self._remember(key, lambda: self.make([maker for _, maker in wanted.values()]))
+            automaton = self._remember(key, lambda: self.make(makers))
         except RequestError as error:
             raise type(error)(str(error).replace(dfa.UNNAMED, names, 1)) from None
         if automaton is None:
             raise RequestError(f"no text satisfies {names}" + " together; relax one of them" * (len(wanted) > 1))
         return automaton
 
-    def framed(self, left: str, right: str) -> Automaton | None:
+    def _framed(self, left: str, right: str) -> Automaton | None:
         """Any text with this prefix and suffix; None if both are empty."""
         if (left, right) == ("", ""):
             return None

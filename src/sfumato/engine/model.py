@@ -16,7 +16,14 @@ from sfumato.diffusion.process import make_process
 from sfumato.engine.bundle import ModelBundle
 from sfumato.engine.engine import Engine
 from sfumato.engine.languages import Languages
-from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions, given_options
+from sfumato.engine.options import (
+    EditOptions,
+    GenerateOptions,
+    InfillOptions,
+    SamplerOptions,
+    constraint_options,
+    given_options,
+)
 from sfumato.engine.prompts import Prompt, check_length, encode_prompt, start_from
 from sfumato.engine.request import MAX_POSITIONS, Event, Finished, Request, Result, Start, results_of
 from sfumato.engine.rewriting import edit_text, infill_text
@@ -332,10 +339,7 @@ class TextModel:
         if not isinstance(logit_bias, Mapping):
             raise RequestError(f"logit_bias is {logit_bias!r}; allowed: values by token id")
         start, pinned = start_from(self.tokenizer, seed_text, options.get("pin", ()), strength, revisit)
-        stop = check_stop(options.get("stop"))
-        whole = ("schema", "regex", "choices", "constraint")
-        if stop and (asked := [name for name in whole if options.get(name) is not None]):
-            raise RequestError(f"stop would cut an answer that must match {asked[0]} as a whole; allowed: one of them")
+        stop, constraints = check_stop(options.get("stop")), constraint_options(options)
         request = Request(
             prompt=tokens,
             sampler=config,
@@ -351,7 +355,7 @@ class TextModel:
             min_steps=options.get("min_steps"),
             start=start,
             stop=stop,
-            automaton=self.languages.asked(options, pin=pinned),
+            automaton=self.languages.asked(constraints, pin=pinned),
             logit_bias=tuple(logit_bias.items()),
             top_logprobs=options.get("top_logprobs", 0),
             revisit=revisit,

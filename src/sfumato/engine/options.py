@@ -78,7 +78,25 @@ class CanvasOptions(SamplerOptions, total=False):
     """Lower limit for a canvas's steps when the engine is busy; None never cuts steps."""
 
 
-class GenerateOptions(CanvasOptions, total=False):
+class ConstraintOptions(TypedDict, total=False):
+    """What the answer must be, or the new text of a gap or a span."""
+
+    schema: Schema | None
+    """A JSON Schema as an object or JSON text, or a pydantic model; the text is JSON that satisfies it."""
+    order: Order
+    """Order of object properties: "any", which also allows additional properties if the schema does, or "schema" for
+    the schema's order."""
+    regex: str | None
+    """A regular expression in Python's syntax that the whole text matches."""
+    choices: Sequence[str] | None
+    """The allowed texts."""
+    ban: Sequence[str] | None
+    """Strings that must not occur in the text."""
+    constraint: TextConstraint | None
+    """A custom constraint on the text."""
+
+
+class GenerateOptions(CanvasOptions, ConstraintOptions, total=False):
     """Options of `TextModel.generate`."""
 
     budget: Budget | None
@@ -94,19 +112,6 @@ class GenerateOptions(CanvasOptions, total=False):
     check_prompt: bool
     """Refuse a message of a kind the model was not trained on, if it lists `kinds`. Does not apply to token ids or raw
     prompts. On by default."""
-    schema: Schema | None
-    """A JSON Schema as an object or JSON text, or a pydantic model; the answer is JSON that satisfies it."""
-    order: Order
-    """Order of object properties: "any", which also allows additional properties if the schema does, or "schema" for
-    the schema's order."""
-    regex: str | None
-    """A regular expression in Python's syntax that the whole answer matches."""
-    choices: Sequence[str] | None
-    """The allowed answers."""
-    ban: Sequence[str] | None
-    """Strings that must not occur in the answer."""
-    constraint: TextConstraint | None
-    """A custom constraint on the answer."""
     seed_text: str | None
     """A draft to start from; the answer has the same number of tokens."""
     pin: Sequence[Span]
@@ -122,7 +127,7 @@ class GenerateOptions(CanvasOptions, total=False):
     """Number of last canvases to reopen once the answer is complete, and denoise with what follows in view."""
 
 
-class InfillOptions(CanvasOptions, total=False):
+class InfillOptions(CanvasOptions, ConstraintOptions, total=False):
     """Options of `TextModel.infill`."""
 
     budget: Budget | None
@@ -139,11 +144,11 @@ class InfillOptions(CanvasOptions, total=False):
     max_tokens: int
     """Maximum length that "auto" tries; default 32."""
     stop: Sequence[str] | None
-    """Strings before which the new text ends, such as a line end."""
+    """Strings before which the new text ends, such as a line end; not with schema, regex, choices or constraint."""
 
 
-class EditOptions(CanvasOptions, total=False):
-    """Options of `TextModel.edit`."""
+class EditOptions(CanvasOptions, ConstraintOptions, total=False):
+    """Options of `TextModel.edit`. Constraints need a single span, which is written anew."""
 
     spans: Sequence[Span] | None
     """(start, end) character ranges, end exclusive; None lets the model read the text once and rewrite the tokens it
@@ -160,7 +165,8 @@ class EditOptions(CanvasOptions, total=False):
     judge: bool | None
     """Try several lengths and judge each by its context; None does so for one span or for spans the model chose."""
     min_certainty: float | None
-    """Minimum certainty of an edit, in nats; otherwise the text stays, with finish_reason "unsure"."""
+    """Minimum certainty of an edit, in nats; otherwise the text stays, with finish_reason "unsure". Models may have a
+    default; with a constraint it is -inf."""
     on_draft: Callable[[str], None] | None
     """Called after each step with the whole text as it reads now; if several lengths are tried, with one of them."""
 
@@ -168,6 +174,20 @@ class EditOptions(CanvasOptions, total=False):
 def given_options(options: Options) -> Options:
     """Those that are not None."""
     return cast(Options, {name: value for name, value in options.items() if value is not None})
+
+
+def constraint_options(options: GenerateOptions | InfillOptions | EditOptions) -> ConstraintOptions:
+    """Those that constrain the text.
+
+    Raises:
+        RequestError: if a stop string would cut a text that must match as a whole.
+    """
+    given, names = given_options(options), ConstraintOptions.__optional_keys__
+    found = {name: value for name, value in given.items() if name in names}
+    whole = [name for name in found if name not in ("ban", "order")]
+    if whole and options.get("stop"):
+        raise RequestError(f"stop would cut a text that must match {whole[0]} as a whole; allowed: one of them")
+    return cast(ConstraintOptions, found)
 
 
 def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]) -> CanvasOptions:

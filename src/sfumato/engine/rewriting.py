@@ -10,21 +10,21 @@ import dataclasses
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from sfumato.config import check_number
 from sfumato.data.kinds import check_instruction
 from sfumato.engine import editing
 from sfumato.engine.excerpt import EditableModel, Excerpt, choose_excerpts
-from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options
-from sfumato.engine.request import MAX_POSITIONS, MAX_VARIATIONS, Request, Result
+from sfumato.engine.options import CanvasOptions, EditOptions, InfillOptions, canvas_options, constraint_options
+from sfumato.engine.request import MAX_POSITIONS, MAX_VARIATIONS, Result
 from sfumato.engine.stop_strings import check_stop, scan
+from sfumato.engine.writing import PieceWriter, Show
 from sfumato.errors import RequestError
 from sfumato.text.tokenizer import check_characters
 
 _TRIED_LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-_Show = Callable[[list[str]], None]
 # Slots of a gap that may stay empty, and extra slots of a span.
 _TRIED_SLOTS = (8, 16, 32)
 _SLACK = 6
@@ -50,7 +50,8 @@ def infill_text(model: EditableModel, prefix: str, suffix: str, n: int, options:
     stop = check_stop(options.get("stop"))
     context = model.context(options.get("prompt"), options.get("system"))
     seeds = _seeds(options, n)
-    job = Rewriting(model, context, seeds, canvas_options(options, InfillOptions.__optional_keys__))
+    shared, constraints = canvas_options(options, InfillOptions.__optional_keys__), constraint_options(options)
+    job = Rewriting(model, context, seeds, shared, constraints)
     first, last = editing.surroundings(prefix + suffix, len(prefix), len(prefix), model.context_length)
     prefix, suffix = prefix[first:], suffix[: last - len(prefix)]
     return job.infill(prefix, suffix, length=length, max_tokens=max_tokens, stop=stop)
@@ -63,19 +64,24 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     noise_level = 1.0 if strength is None else strength
     check_number("strength", noise_level, 0, 1, above=True)
     check_number("budget", budget, 1, whole=True)
-    needed: object = options.get("min_certainty", model.generation.get("min_certainty", -math.inf))
+    constraints = constraint_options(options)
+    usual = -math.inf if constraints else model.generation.get("min_certainty", -math.inf)
+    needed: object = options.get("min_certainty", usual)
     if isinstance(needed, bool) or not isinstance(needed, int | float) or not needed <= 0:
         raise RequestError(f"min_certainty is {needed!r}; allowed: nats up to 0, or -inf for any edit")
     shared, seeds = canvas_options(options, EditOptions.__optional_keys__), _seeds(options, n)
     check_characters(text)
     chosen = None if spans is None else editing.check_spans(text, spans)
+    for name in constraints if chosen is None or len(chosen) != 1 or noise_level != 1.0 else ():
+        given = "no spans" if chosen is None else f"{len(chosen)} span(s) and strength {noise_level:g}"
+        raise RequestError(f"{name} is given with {given}; allowed: with one span and strength 1")
     if instruction is not None:
         if not model.tokenizer.has_chat_template:
             raise RequestError(f"{model.name} has no chat template and takes no instructions; leave it out")
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
     for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
-        job = Rewriting(model, context, seeds, shared, options.get("on_draft"))
+        job = Rewriting(model, context, seeds, shared, constraints, options.get("on_draft"))
         covered = None if chosen is None else excerpt.cover(chosen)
         if covered is None or (covered and math.isfinite(needed)):
             found = job.read_and_edit(excerpt, covered, noise_level=noise_level, budget=budget, judge=judge)
@@ -97,32 +103,14 @@ def _seeds(options: CanvasOptions, n: int) -> range:
     return range(seed, seed + n)
 
 
-class Rewriting:
-    """One job in one context.
-
-    Args:
-        context: tokens before all texts.
-        seeds: one per answer.
-        on_draft: see `EditOptions`.
-    """
-
-    def __init__(
-        self,
-        model: EditableModel,
-        context: tuple[int, ...],
-        seeds: Sequence[int],
-        options: CanvasOptions,
-        on_draft: Callable[[str], None] | None = None,
-    ) -> None:
-        self.model, self.context, self.seeds, self.options = model, context, seeds, options
-        self.on_draft = on_draft
-        self.tokenizer = model.tokenizer
+class Rewriting(PieceWriter):
+    """One job in one context."""
 
     def infill(
         self, prefix: str, suffix: str, *, length: int | Literal["auto"], max_tokens: int, stop: Sequence[str]
     ) -> list[Result]:
         """See `TextModel.infill`."""
-        pieces, judge = self._gap(prefix, "", suffix), length == "auto"
+        pieces, judge = self.gap(prefix, "", suffix), length == "auto"
         blanks = judge and self.model.spec.blanks
         tried: dict[tuple[int, int], Result] = {}
 
@@ -130,11 +118,14 @@ class Rewriting:
             tried.update(self._fill(pieces, lengths, judge=judge, blanks=blanks))
 
         if length != "auto":
-            fill([length])
+            fill(self.fitting(pieces, [length], blanks=False))
         elif blanks:
-            fill(sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS}))
+            slots = sorted({min(slots, max_tokens) for slots in _TRIED_SLOTS})
+            fill(self.fitting(pieces, slots, max_tokens, blanks=True))
         else:
-            coarse = [one for one in _TRIED_LENGTHS if one <= max_tokens]
+            coarse = self.fitting(
+                pieces, [one for one in _TRIED_LENGTHS if one <= max_tokens], max_tokens, blanks=False
+            )
             fill(coarse)
             near: set[int] = set()
             for given_seed in self.seeds:
@@ -144,7 +135,7 @@ class Rewriting:
                     high = coarse[index + 1] if index + 1 < len(coarse) else max_tokens + 1
                     near |= set(range(low + 1, high)) - set(coarse)
             if near:
-                fill(sorted(near))
+                fill(self.fitting(pieces, sorted(near), max_tokens, blanks=False))
         if stop:
             tried = {
                 key: editing.expand_result(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()
@@ -173,20 +164,22 @@ class Rewriting:
         judge = len(spans) == 1 if judge is None else judge
         start, end = spans[0] if len(spans) == 1 else (0, 0)
         size = len(self.tokenizer.encode(text[start:end]))
-        if judge and noise_level == 1.0 and 0 < size <= _LONGEST_TRIED:
+        if self.constraints or (judge and noise_level == 1.0 and 0 < size <= _LONGEST_TRIED):
             # Nothing of the old text is kept, so its length is not either.
             lengths = list(range(max(1, size - _NEAR), size + _NEAR + 1))
             if blanks:
                 lengths = [size + spare for spare in _SPARE]
+            pieces = self.gap(text[:start], "", text[end:])
+            lengths = self.fitting(pieces, lengths, max(lengths[-1], _LONGEST_TRIED), blanks=blanks)
             show = self._shown(excerpt, spans, [1])
-            tried = self._fill(self._gap(text[:start], "", text[end:]), lengths, judge=True, blanks=blanks, show=show)
+            tried = self._fill(pieces, lengths, judge=True, blanks=blanks, show=show)
             return editing.rank(
                 editing.expand_result(result, excerpt.replaced(spans, [result.text])) for result in tried.values()
             )
         slack = _SLACK if blanks else 0
-        laid = [self._laid(text, spans, spare) for spare in sorted({0 if judge else slack, slack})]
+        laid = [self.laid(text, spans, spare) for spare in sorted({0 if judge else slack, slack})]
         free = [i for i, piece in enumerate(laid[0]) if piece.free]
-        rewritten = self._rewrite(
+        rewritten = self.rewrite(
             [pieces for _ in self.seeds for pieces in laid],
             [seed for seed in self.seeds for _ in laid],
             self.options,
@@ -201,7 +194,7 @@ class Rewriting:
             whole = self._read_again(whole, [texts for _, texts in rewritten], free)
         return editing.rank(whole)
 
-    def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> _Show | None:
+    def _shown(self, excerpt: Excerpt, spans: Sequence[editing.Span], free: Sequence[int]) -> Show | None:
         """A callback that shows a draft, given the texts of all pieces."""
         tell = self.on_draft
         if tell is None:
@@ -271,7 +264,7 @@ class Rewriting:
         ]
         # A part is read with as much context as fits, because a text may be far longer than the context.
         around = self.model.context_length
-        read = self._rewrite(
+        read = self.rewrite(
             [editing.laid_out(texts[i], part, around) for i, part in parts],
             [self.seeds[0]] * len(parts),
             {**self.options, "steps": 1, "temperature": 0.0, "trace": False, "adaptive": False},
@@ -293,56 +286,6 @@ class Rewriting:
                     doubts[index] = result.confidence[offset]
         return [(doubts, editing.merge_results(results, self.seeds[0], self.model.name)) for doubts, results in found]
 
-    def _rewrite(
-        self,
-        layouts: Sequence[Sequence[editing.Piece]],
-        seeds: Sequence[int],
-        options: CanvasOptions,
-        *,
-        noise_level: float = 1.0,
-        blanks: bool,
-        end: tuple[int, ...] | None = None,
-        show: _Show | None = None,
-    ) -> list[tuple[Result, list[str]]]:
-        """Denoise the free pieces of several texts together and return, for each, its cost and the texts of its pieces.
-        Shows drafts of the middle one."""
-        max_positions = self.model.context_length - len(self.context)
-        template = self.model.request(self.context, max_tokens=1, **options)
-        planned: list[list[editing.Job]] = []
-        requests: list[Request] = []
-        for pieces, seed in zip(layouts, seeds, strict=True):
-            jobs = editing.plan_jobs(
-                pieces,
-                end=self.tokenizer.eos_ids[:1] if end is None else end,
-                canvas_length=template.canvas_length,
-                max_positions=max_positions,
-                noise_level=noise_level,
-                blanks=blanks,
-            )
-            planned.append(jobs)
-            for job in jobs:
-                requests.append(
-                    dataclasses.replace(
-                        template,
-                        prompt=(*self.context, *job.before),
-                        start=job.start,
-                        automaton=self.model.languages.framed(*job.frame),
-                        auto_length=False,
-                        max_tokens=len(job.start.tokens),
-                        seed=seed,
-                    )
-                )
-        middle = len(planned) // 2
-        first = sum(map(len, planned[:middle]))
-        watch = show and editing.follow(self.tokenizer, layouts[middle], planned[middle], first, show)
-        answers = iter([results[0] for results in self.model.results(requests, on_event=watch)])
-        done: list[tuple[Result, list[str]]] = []
-        for pieces, jobs, seed in zip(layouts, planned, seeds, strict=True):
-            results = [next(answers) for _ in jobs]
-            texts = editing.put_back(self.tokenizer, pieces, jobs, [one.tokens for one in results])
-            done.append((editing.merge_results(results, seed, self.model.name), texts))
-        return done
-
     def _fill(
         self,
         pieces: Sequence[editing.Piece],
@@ -350,13 +293,13 @@ class Rewriting:
         *,
         judge: bool,
         blanks: bool = False,
-        show: _Show | None = None,
+        show: Show | None = None,
     ) -> dict[tuple[int, int], Result]:
         """Fill a gap for each (length, seed); judge the results by what follows, if they are to be compared."""
         keys = [(one, seed) for seed in self.seeds for one in lengths]
         laid = {one: editing.with_slots(pieces, one) for one in lengths}
         layouts = [laid[one] for one, _ in keys]
-        rewritten = self._rewrite(layouts, [seed for _, seed in keys], self.options, blanks=blanks, show=show)
+        rewritten = self.rewrite(layouts, [seed for _, seed in keys], self.options, blanks=blanks, show=show)
         results = [
             dataclasses.replace(
                 result,
@@ -369,16 +312,6 @@ class Rewriting:
         if judge:
             results = self._judged(pieces[0], results, pieces[2])
         return dict(zip(keys, results, strict=True))
-
-    def _laid(self, text: str, spans: Sequence[editing.Span], slack: int) -> list[editing.Piece]:
-        """The pieces of a text with some spans free and extra slots for them."""
-        if len(spans) != 1:
-            return editing.cut(self.tokenizer, text, spans, slack=slack)
-        [(start, end)] = spans
-        return self._gap(text[:start], text[start:end], text[end:], slack)
-
-    def _gap(self, prefix: str, text: str, suffix: str, slack: int = 0) -> list[editing.Piece]:
-        return editing.gap(self.tokenizer, prefix, text, suffix, heal=self.tokenizer.has_bytes, slack=slack)
 
     def _judged(self, before: editing.Piece, results: Sequence[Result], after: editing.Piece) -> list[Result]:
         """Compare fillings of several lengths by their context: models that see noise read them again.
@@ -401,7 +334,7 @@ class Rewriting:
             for result, filling in zip(results, fillings, strict=True)
         ]
         once: CanvasOptions = {**self.options, "steps": 1, "temperature": 0.0}
-        found = self._rewrite(layouts, [0] * len(layouts), once, blanks=True, end=())
+        found = self.rewrite(layouts, [0] * len(layouts), once, blanks=True, end=())
         missed = [sum(map(operator.ne, result.tokens, hidden)) for result, _ in found]
         costs = [result.usage for result, _ in found]
         return [
