@@ -249,6 +249,25 @@ def test_infill_at_a_position(sfumato, tmp_path, at, before):
     assert path.read_text() == text
 
 
+def test_gaps_and_spans_are_constrained(sfumato, tmp_path):
+    path, schema = tmp_path / "some.py", tmp_path / "schema.json"
+    path.write_text("first\ncode\nlast")
+    schema.write_text('{"type": "integer", "minimum": 10, "maximum": 99}')
+    done = sfumato("infill", "--only", "--schema", schema, input="x = <FILL>\n")
+    assert 10 <= int(done.stdout) <= 99
+    done = sfumato("edit", path, "--span", "2", "--choice", "one", "--choice", "two", "--yes")
+    assert done.exit_code == 0, done.stderr
+    assert path.read_text() in ("first\none\nlast", "first\ntwo\nlast")
+    for arguments, message in (
+        (["infill", "--schema", "-"], "the text and schema are both '-'"),
+        (["infill", path, "--at", "1", "--regex", "x{99}"], "every text that satisfies regex is longer than 32 tokens"),
+        (["edit", path, "--regex", "x"], "regex is given with no spans; allowed: with one span"),
+    ):
+        done = sfumato(*arguments, input="")
+        assert done.exit_code == 2
+        assert message in done.stderr
+
+
 @pytest.mark.parametrize(
     ("at", "message"), [("9", "lines from 1 to 3"), ("2:99", "columns 1 to 9 of line 2"), ("a", "at is 'a'")]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -90,10 +91,11 @@ def test_autoregressive_model_has_no_infill():
 
 
 def test_results_equal_library_results(tiny: TextModel):
-    plain, formed, filled, edited, decided, mended = called(
+    plain, formed, filled, limited, edited, decided, mended = called(
         ("generate", {"prompt": EXPRESSION, "seed": 3}),
         ("generate", {"prompt": "json: Mia is 8.", "json_schema": SCHEMA, "max_tokens": 24}),
         ("infill", {"prefix": AREA[:28], "suffix": AREA[28:], "max_tokens": 8}),
+        ("infill", {"prefix": "a = ", "suffix": "\n", "regex": "[0-9]{3}", "json_schema": {"type": "integer"}}),
         ("edit", {"text": AREA, "lines": [[2, 2]], "instruction": "fix the bug:", "min_certainty": -10000}),
         ("decide", {"text": "The door is open.", "question": "Is it?", "choices": ["yes", "no", "maybe"]}),
         ("mend", {"source": "def f(a:\n    return a\n"}),
@@ -103,6 +105,7 @@ def test_results_equal_library_results(tiny: TextModel):
     assert (plain["text"], plain["finish_reason"]) == (expected.text, "stop")
     assert isinstance(json.loads(formed["text"])["a"], int)
     assert filled["text"] == tiny.infill(AREA[:28], AREA[28:], max_tokens=8).text
+    assert re.fullmatch("[0-9]{3}", limited["text"])
     start = AREA.index("    return")
     whole = tiny.edit(AREA, spans=[(start, len(AREA) - 1)], instruction="fix the bug:", min_certainty=-10000)
     assert edited["text"] == whole.text != AREA

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import re
 
 import pytest
 
@@ -32,6 +34,15 @@ def test_framed(left: str, right: str):
     for text in TEXTS:
         whole = len(text) >= len(left + right) and text.startswith(left) and text.endswith(right)
         assert found.accepts(text) == whole
+
+
+@pytest.mark.parametrize(("left", "right"), [("", ""), ("a", ""), ("", "b"), ("ab", "ba"), ("a", "aab"), ("", "bab")])
+@pytest.mark.parametrize("pattern", ["(ab)*", "a|bb", "b*a?", "[ab]{2}"])
+def test_between(left: str, right: str, pattern: str):
+    found = dfa.between(left.encode(), right.encode(), functools.partial(from_regex, pattern), Budget())
+    whole = re.compile(f"{left}(?:{pattern}){right}")
+    for text in TEXTS:
+        assert found.accepts(text) == bool(whole.fullmatch(text))
 
 
 def test_minimal_states():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
+import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import regex
@@ -195,7 +199,9 @@ def test_doubted_tokens_are_rewritten(make_scripted: Callable[..., TextModel]):
     """A model that always predicts the same text finds where it was changed."""
     model = make_scripted(GenerationSpec(canvas_length=16), [*range(40, 60)])
     predicted = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
-    job = Rewriting(model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2})
+    job = Rewriting(
+        model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2}, {}
+    )
 
     def edited(text: str, budget: int = 64) -> str:
         [result] = job.read_and_edit(Excerpt.of(text), None, noise_level=1.0, budget=budget, judge=None)
@@ -248,7 +254,9 @@ def test_certainty_counts_doubts_beyond_a_quarter_of_the_text(make_scripted: Cal
     """A model that always predicts the same text is certain of what it writes and doubts any other."""
     model = make_scripted(GenerationSpec(canvas_length=16), [*range(40, 60)])
     predicted = model.tokenizer.decode(model.generate("?", max_tokens=20, steps=2).tokens)
-    job = Rewriting(model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2})
+    job = Rewriting(
+        model, tuple(model.tokenizer.encode_chat([{"role": "user", "content": "?"}])), [0], {"steps": 2}, {}
+    )
 
     def certainty(text: str) -> float:
         settings = {"noise_level": 1.0, "budget": 64, "judge": None}
@@ -317,6 +325,68 @@ def test_infill_tries_several_lengths(make_model: Make, blanks: bool):
     assert steps["mask"] in ([4] if blanks else range(12, 34, 2))
     # A hybrid model may take the context for noise, so it is read once more, with nothing hidden.
     assert steps["hybrid"] >= steps["mask"]
+
+
+LIMITS: list[tuple[dict[str, Any], Callable[[str], object]]] = [
+    ({"choices": ["ab", "cde", "é", "2026-11"]}, lambda text: text in ("ab", "cde", "é", "2026-11")),
+    ({"regex": r"\d{2,5}(;[a-z]+)?"}, re.compile(r"\d{2,5}(;[a-z]+)?").fullmatch),
+    (
+        {"schema": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}},
+        lambda text: type(json.loads(text)) is list,
+    ),
+    ({"regex": "[a-z]*", "ban": ["a", "e"]}, re.compile("[b-df-z]*").fullmatch),
+]
+
+
+@pytest.mark.parametrize(
+    "name", ["uniform", "self-conditioned", "mask", "hybrid", "shifted", "full", "block", "in-place"]
+)
+@pytest.mark.parametrize("blanks", [False, True])
+def test_constraints_hold_in_gaps_of_every_family(
+    make_model: Make, specs: dict[str, GenerationSpec], name: str, blanks: bool
+):
+    model = make_model(dataclasses.replace(specs[name], blanks=blanks))
+    before, old, after = "x = [1, ", "old text", "]\n# né\n"
+    for options, allows in LIMITS:
+        for seed in (1, 2):
+            filled = model.infill(before, after, seed=seed, steps=2, max_tokens=12, **options)
+            assert allows(filled.text), (options, filled.text)
+            result = model.edit(before + old + after, spans=[(8, 16)], seed=seed, steps=2, **options)
+            assert result.text.startswith(before)
+            assert result.text.endswith(after)
+            assert allows(result.text[len(before) : -len(after)]), (options, result.text)
+
+
+def test_constraints_of_gaps_choose_possible_lengths(model: TextModel):
+    assert len(model.infill("a", "b", regex="[xyz]{30}", max_tokens=60, steps=1).text) == 30
+    exact = model.infill("a", "b", regex="[xyz]{3}|[xyz]{6}", length=3, steps=1)
+    assert re.fullmatch("[xyz]{3}|[xyz]{6}", exact.text)
+    for options, message in (
+        ({"regex": "[xyz]{30}", "max_tokens": 4}, "satisfies regex is longer than 4 tokens"),
+        ({"choices": ["a"], "length": 9}, "satisfies choices is shorter or longer"),
+        ({"regex": "a", "stop": ["b"]}, "stop would cut a text that must match regex"),
+        ({"regex": "("}, r"the regular expression '\(' cannot be read"),
+        ({"regex": "a", "choices": ["b"]}, "no text satisfies regex and choices together"),
+    ):
+        with pytest.raises(RequestError, match=message):
+            model.infill("a", "b", **options)  # type: ignore[arg-type]
+
+
+def test_constrained_edits_have_one_span_and_are_made_however_unsure(make_model: Make, model: TextModel):
+    for options, named in (
+        ({}, "no spans"),
+        ({"spans": [(0, 1), (2, 3)]}, r"2 span\(s\) and strength 1"),
+        ({"spans": [(0, 1)], "strength": 0.5}, r"1 span\(s\) and strength 0.5"),
+    ):
+        with pytest.raises(RequestError, match=f"regex is given with {named}; allowed: with one span and strength 1"):
+            model.edit("a b c", regex="x", **options)  # type: ignore[arg-type]
+    usually_unsure = make_model(
+        GenerationSpec(canvas_length=12), {"min_certainty": -0.001}, max_position_embeddings=128
+    )
+    assert usually_unsure.edit("a b c", spans=[(2, 3)]).finish_reason == "unsure"
+    assert usually_unsure.edit("a b c", spans=[(2, 3)], choices=["xyz"]).text == "a xyz c"
+    asked = usually_unsure.edit("a b c", spans=[(2, 3)], regex="[a-z]{3}", min_certainty=-0.001)
+    assert asked.finish_reason == "unsure"
 
 
 def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., TextModel]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -78,6 +79,23 @@ def test_fim_prompt_of_continue(served: Served):
     lines = [line.removeprefix("data: ") for line in stream.text.split("\n") if line.startswith("data: {")]
     expected = served.model.infill(prefix, suffix, max_tokens=150, temperature=0.0, stop=stop)
     assert "".join(json.loads(line)["choices"][0]["text"] for line in lines) == expected.text
+
+
+def test_gaps_and_edits_are_constrained(served: Served):
+    names, numbers = {"choices": ["one", "two"]}, {"schema": {"type": "integer", "minimum": 10, "maximum": 99}}
+    for diffusion, allows in ((names, ("one", "two")), (numbers, [str(number) for number in range(10, 100)])):
+        gap = {"prompt": "x = ", "suffix": "\n", "max_tokens": 8, "diffusion": diffusion}
+        assert served.ask("/v1/fim/completions", **gap).json()["choices"][0]["text"] in allows
+        canvas = served.ask("/v1/canvas", text="x = 5\n", spans=[[4, 5]], **diffusion).json()
+        assert canvas["text"][4:-1] in allows
+        end = len(canvas["text"]) - 1
+        edit = {"base_rev": canvas["rev"], "spans": [[4, end]], "regex": "[a-c]{2}"}
+        edited = served.ask(f"/v1/canvas/{canvas['id']}/edits", **edit).json()["text"]
+        assert re.fullmatch("x = [a-c]{2}\n", edited)
+        by_hand = {"base_rev": 2, "replace": [{"start": 0, "end": 1, "text": "y"}], "ban": ["a"]}
+        refused = served.ask(f"/v1/canvas/{canvas['id']}/edits", **by_hand)
+        assert refused.status_code == 400
+        assert refused.json()["error"]["param"] == "ban"
 
 
 def test_fim_marks_give_a_suffix(served: Served):

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from sfumato.data.kinds import examples
 from sfumato.engine.model import TextModel
+from sfumato.engine.options import EditOptions
 from sfumato.engine.request import Result
 from sfumato.errors import RequestError, SfumatoError
 from sfumato.mend.mender import Mender
@@ -30,6 +31,10 @@ from sfumato.text.patches import line_span, line_starts
 Answer = TypeVar("Answer")
 
 MaxTokens = Annotated[int | None, Field(description="Maximum tokens to write; default: the model's limit.")]
+JsonSchema = Annotated[
+    dict[str, Any] | None, Field(description="A JSON Schema that the new text must satisfy as a whole.")
+]
+Regex = Annotated[str | None, Field(description="A regular expression that the whole new text must match.")]
 Steps = Annotated[int | None, Field(description="Maximum denoising steps per canvas.")]
 Temperature = Annotated[float | None, Field(description="Sampling temperature; 0 takes the likeliest token.")]
 Seed = Annotated[int, Field(description="Random seed: the same seed gives the same answer.")]
@@ -118,12 +123,8 @@ class _Tools:
     async def generate(
         self,
         prompt: Annotated[str, Field(description="The message to answer.")],
-        json_schema: Annotated[
-            dict[str, Any] | None, Field(description="A JSON Schema that the answer must satisfy.")
-        ] = None,
-        regex: Annotated[
-            str | None, Field(description="A regular expression that the whole answer must match.")
-        ] = None,
+        json_schema: JsonSchema = None,
+        regex: Regex = None,
         max_tokens: MaxTokens = None,
         steps: Steps = None,
         temperature: Temperature = None,
@@ -131,23 +132,23 @@ class _Tools:
     ) -> Written:
         """Answer a message, optionally in a guaranteed format."""
         options: dict[str, Any] = {"max_tokens": max_tokens, "steps": steps, "temperature": temperature, "seed": seed}
-        if json_schema is not None:
-            options |= {"schema": json_schema, "order": "schema"}
-        return _written(await self._call(lambda model: model.generate(prompt, regex=regex, **options)))
+        options |= {"schema": json_schema, "order": "schema", "regex": regex}
+        return _written(await self._call(lambda model: model.generate(prompt, **options)))
 
     async def infill(
         self,
         prefix: Annotated[str, Field(description="The text before the gap.")],
         suffix: Annotated[str, Field(description="The text after the gap, to the end of the text.")] = "",
+        json_schema: JsonSchema = None,
+        regex: Regex = None,
         max_tokens: Annotated[int, Field(description="Maximum tokens to write.")] = 32,
         steps: Steps = None,
         seed: Seed = 0,
     ) -> Written:
-        """Fill the gap between two texts, with as many tokens as needed."""
-        result = await self._call(
-            lambda model: model.infill(prefix, suffix, max_tokens=max_tokens, steps=steps, seed=seed)
-        )
-        return _written(result)
+        """Fill the gap between two texts, with as many tokens as needed, optionally in a guaranteed format."""
+        options: dict[str, Any] = {"max_tokens": max_tokens, "steps": steps, "seed": seed}
+        options |= {"schema": json_schema, "order": "schema", "regex": regex}
+        return _written(await self._call(lambda model: model.infill(prefix, suffix, **options)))
 
     async def edit(
         self,
@@ -160,16 +161,25 @@ class _Tools:
         min_certainty: Annotated[
             float | None, Field(description="Minimum certainty of an edit in nats; -10000 allows any.")
         ] = None,
+        regex: Annotated[
+            str | None,
+            Field(description="A regular expression that the whole new text of one [first, last] must match."),
+        ] = None,
         steps: Steps = None,
         seed: Seed = 0,
     ) -> Changed:
         """Rewrite lines of a text, or what the model doubts in it; everything else stays. Writes no file."""
+        options: EditOptions = {
+            "instruction": instruction,
+            "min_certainty": min_certainty,
+            "regex": regex,
+            "steps": steps,
+            "seed": seed,
+        }
 
         def work(model: TextModel) -> Result:
-            spans = None if lines is None else _spans(text, lines)
-            return model.edit(
-                text, spans=spans, instruction=instruction, min_certainty=min_certainty, steps=steps, seed=seed
-            )
+            options["spans"] = None if lines is None else _spans(text, lines)
+            return model.edit(text, **options)
 
         result = await self._call(work)
         return _changed(text, result.text, result.error or "the model would change nothing")

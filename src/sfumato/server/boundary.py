@@ -143,7 +143,7 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
         problem = "unknown field"
         if name in _ELSEWHERE:
             problem += f"; allowed: {_ELSEWHERE[name]}"
-        elif not path and name in Diffusion.model_fields and "diffusion" in fields:
+        elif not path and name in _fields(Diffusion, []) and "diffusion" in fields:
             problem += f"; allowed: diffusion.{name}"
         elif name in SamplerOptions.__optional_keys__ and fields & {"diffusion", "settings"}:
             holder = [*path, "settings"] if "settings" in fields else [*path, "diffusion", "settings"]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from sfumato.engine.editing import check_spans
 from sfumato.engine.model import TextModel
@@ -27,16 +27,14 @@ from sfumato.server.completions import check_result, logprobs_of
 from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 from sfumato.server.hosting import MAX_EDITED, Host
-from sfumato.server.protocol import MAX_SPANS, Denoising, Diffusion, Message
+from sfumato.server.protocol import MAX_SPANS, Constrained, Diffusion, Message
 from sfumato.server.streaming import end_tasks, run_to_end
 
 logger = logging.getLogger("sfumato.server")
 _REMEMBERED = 1000
 _EXPIRE_EVERY_S = 3600.0
 # Fields that only apply to answers.
-_OF_ANSWERS = (
-    "schema_", "pins", "max_tokens", "top_logprobs", "regex", "choices", "ban", "revisit", "seed_text", "pin",
-)  # fmt: skip
+_OF_ANSWERS = ("pins", "max_tokens", "top_logprobs", "revisit", "seed_text", "pin")
 _Json = dict[str, Any]
 _Made = tuple[Result, _Json]
 """Fields of an answer that are stored with it."""
@@ -58,7 +56,6 @@ class CanvasRequest(Diffusion):
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int = 0
-    schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     """For each committed token, its log-probability and this many alternatives."""
     every_step: bool = False
@@ -77,7 +74,7 @@ class Replacement(Body):
     text: str
 
 
-class EditRequest(Denoising):
+class EditRequest(Constrained):
     """`POST /v1/canvas/{id}/edits`."""
 
     base_rev: int
@@ -87,7 +84,8 @@ class EditRequest(Denoising):
     """Parts for the model to rewrite, in the text after replacements."""
     instruction: str | None = None
     rewrite: bool | None = None
-    """Whether the model has a turn; by default, if spans or an instruction are given, or nothing is replaced."""
+    """Whether the model has a turn; by default, if spans, an instruction or a constraint are given, or nothing is
+    replaced."""
     temperature: float | None = None
     seed: int = 0
     min_certainty: float | None = None
@@ -155,7 +153,7 @@ class Canvases:
                 raise RequestError("neither prompt, messages nor text is given; give one")
             for field in _OF_ANSWERS:
                 if getattr(body, field) is not None:
-                    raise RequestError(f"{field.rstrip('_')} is given; allowed: only with prompt or messages")
+                    raise RequestError(f"{field} is given; allowed: only with prompt or messages")
             options = body.to_options()
             edit = partial(self._edit, text=body.text, body=body, options=options)
             return [partial(edit, seed=seed) for seed in seeds]
@@ -299,7 +297,8 @@ class Canvases:
             raise RequestError(f"the edited text has {len(text):,} characters; allowed: {MAX_EDITED:,}")
         by_model = body.rewrite
         if by_model is None:
-            by_model = body.spans is not None or body.instruction is not None or not body.replace
+            asks = body.spans is not None or body.instruction is not None or body.is_constrained
+            by_model = asks or not body.replace
         if not by_model:
             return await self._revise(canvas, lambda: (text, "hand", {}))
         options = body.to_options()
@@ -397,7 +396,7 @@ class Canvases:
 def _request(model: TextModel, body: CanvasRequest) -> Request:
     options: _Json = {**body.to_options(), "seed": body.seed}
     options |= body.model_dump(include={"max_tokens", "temperature", "top_logprobs"}, exclude_none=True)
-    given = {"seed_text": body.text, "pin": body.pins, "schema": body.schema_}
+    given = {"seed_text": body.text, "pin": body.pins}
     options |= {name: value for name, value in given.items() if value is not None}
     turns = None if body.messages is None else [message.to_turn() for message in body.messages]
     return model.request(turns or body.prompt or "", **options)

@@ -129,7 +129,7 @@ class Denoising(Body):
         """The engine's options."""
         if self.sampler is not None:
             registered_sampler(self.sampler)
-        given = self.model_dump(include=set(Diffusion.model_fields), exclude_none=True)
+        given = self.model_dump(include=set(Diffusion.model_fields), exclude_none=True, by_alias=True)
         settings = given.pop("settings", {})
         # These have fields of their own.
         known = SamplerOptions.__optional_keys__ - {"sampler", "steps", "temperature"}
@@ -138,15 +138,26 @@ class Denoising(Body):
         return merged(cast(GenerateOptions, given), settings)
 
 
-class Diffusion(Denoising):
+class Constrained(Denoising):
+    """Options of an answer or an edit that must have some form."""
+
+    schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
+    regex: str | None = None
+    choices: list[str] | None = None
+    ban: list[str] | None = None
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether any of them is given."""
+        return any(given is not None for given in (self.schema_, self.regex, self.choices, self.ban))
+
+
+class Diffusion(Constrained):
     """Diffusion options of an answer: those of `sfumato.GenerateOptions`."""
 
     seed_text: str | None = None
     pin: list[list[int]] | None = Field(default=None, max_length=MAX_SPANS)
     revisit: int | None = None
-    regex: str | None = None
-    choices: list[str] | None = None
-    ban: list[str] | None = None
 
 
 class Sampled(Body):
