@@ -84,7 +84,7 @@ async def ask(asking: sfumato.AsyncClient) -> str:
 
 try:
     sfumato.load("nothing")
-except sfumato.ServerError as refused:
+except (sfumato.BusyError, sfumato.ServerError) as refused:
     seconds: float | None = refused.retry_after_s
 except (sfumato.CheckpointError, sfumato.ConfigError, sfumato.CapacityError, sfumato.RequestError) as error:
     failure: sfumato.SfumatoError = error
@@ -94,7 +94,7 @@ WRONG = {
     'model.generate("hi", steps="24")': 'argument types "str", "str"',
     'model.stream("hi", reuse="all")': "expected \"Literal['none', 'settled', 'block'] | None\"",
     'model.request("hi", sed=1)': 'Unexpected keyword argument "sed"',
-    'model.infill("a", "b", ban=["."])': '"infill" of "TextModel"',
+    'model.infill("a", "b", raw=True)': '"infill" of "TextModel"',
     'model.edit("a", spans=[1])': 'expected "tuple[int, int]"',
     'client.generate("hi", step=24)': 'Unexpected keyword argument "step"',
     'client.stream("hi", steps="24")': 'incompatible type "str"; expected "int | None"',

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsyncClient",
     "AsyncEngine",
+    "BusyError",
     "CanvasChanged",
     "CapacityError",
     "CheckpointError",

@@ -27,7 +27,7 @@ from sfumato.engine.model import TextModel
 from sfumato.engine.options import EditOptions, GenerateOptions, InfillOptions, SamplerOptions
 from sfumato.engine.request import CanvasChanged, Committed, Event, Finished, Reopened, Request, Result, Usage
 from sfumato.engine.threads import choose_threads
-from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError
+from sfumato.errors import BusyError, CapacityError, CheckpointError, ConfigError, RequestError, SfumatoError
 from sfumato.gguf_file import GGUFFile
 from sfumato.mend.mender import Mended, Mender, load_mender
 from sfumato.mend.search import SearchConfig
@@ -42,6 +42,7 @@ from sfumato.text.tokenizer import Tokenizer
 
 __all__ = [
     "AsyncEngine",
+    "BusyError",
     "CanvasChanged",
     "CapacityError",
     "CheckpointError",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -163,5 +166,36 @@ def test_engine_errors_are_raised_to_the_caller(model: TextModel, monkeypatch: p
         async with AsyncEngine(engine) as answering:
             with pytest.raises(ZeroDivisionError):
                 await answering.generate(model.request("x", **SETTINGS))
+
+    asyncio.run(ask())
+
+
+def test_an_exit_in_a_step_reaches_the_caller(model: TextModel, monkeypatch: pytest.MonkeyPatch):
+    async def ask() -> None:
+        engine = Engine(model)
+        monkeypatch.setattr(engine, "step", sys.exit)
+        async with AsyncEngine(engine) as answering:
+            with pytest.raises(RuntimeError, match="SystemExit has stopped the engine"):
+                await answering.generate(model.request("x", **SETTINGS))
+            assert answering.failed
+
+    asyncio.run(ask())
+
+
+def test_leaving_does_not_wait_for_other_threads(model: TextModel):
+    async def ask() -> None:
+        loop, free = asyncio.get_running_loop(), threading.Event()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        busy = loop.run_in_executor(None, free.wait)
+        async with AsyncEngine(Engine(model)) as engine:
+            asked = asyncio.ensure_future(engine.generate(model.request("hello", max_tokens=80, steps=16)))
+            while not engine.engine.has_work:
+                await asyncio.sleep(0)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            assert not engine.engine.has_work
+        free.set()
+        await busy
 
     asyncio.run(ask())

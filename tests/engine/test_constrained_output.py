@@ -256,10 +256,10 @@ def test_invalid_constraints_and_pins_are_refused(
         make_model(specs["uniform"]).generate("?", **settings)
 
 
-def test_constraints_on_infill_and_edit_are_refused(make_model: Make, specs: dict[str, GenerationSpec]):
+def test_options_of_other_calls_are_refused(make_model: Make, specs: dict[str, GenerationSpec]):
     model = make_model(specs["uniform"])
-    with pytest.raises(RequestError, match="regex is given for a gap or an edit"):
-        model.infill("a", "b", regex="c")
+    with pytest.raises(RequestError, match="top_logprobs is given for a gap or an edit"):
+        model.infill("a", "b", top_logprobs=1)
     with pytest.raises(RequestError, match="unknown option 'span'; did you mean 'spans'"):
         model.edit("abc", span=[(0, 1)])
     with pytest.raises(RequestError, match="seed_text is given for a gap or an edit"):

@@ -76,7 +76,7 @@ def test_custom_constraint(make_model: Make):
         ({"constraint": "ab"}, "constraint is 'ab'; allowed: an object with start, advance and accepts"),
         ({"constraint": []}, "constraint cannot be read: unhashable type"),
         ({"constraint": Alternating(), "choices": ["c"]}, "no text satisfies choices and constraint together"),
-        ({"constraint": Alternating(), "stop": ["b"]}, "stop would cut an answer that must match constraint"),
+        ({"constraint": Alternating(), "stop": ["b"]}, "stop would cut a text that must match constraint"),
     ],
 )
 def test_invalid_constraints_are_refused(make_model: Make, settings: dict[str, Any], message: str):

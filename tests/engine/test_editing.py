@@ -416,6 +416,7 @@ def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., Text
         ({"stop": [""]}, r"stop is \[''\]; allowed: a list of non-empty strings"),
         ({"n": 0}, "n is 0; allowed: a whole number, 1 to 256"),
         ({"length": 100}, "a span has 102 tokens"),
+        ({"foo": 1}, "unknown option 'foo'; allowed: adaptive, ban, .*length, .*prompt,"),
     ],
 )
 def test_invalid_infill_options_are_refused(model: TextModel, options: dict[str, object], message: str):

@@ -109,7 +109,7 @@ def test_stop_strings_with_an_autoregressive_model(make_scripted: Make):
         ({"stop": "abc"}, "stop is 'abc'; allowed: a list of texts"),
         ({"stop": [""]}, r"stop is \[''"),
         ({"stop": [3]}, "stop has 3; allowed: a list of texts"),
-        ({"stop": ["a"], "choices": ["b"]}, "stop would cut an answer that must match choices as a whole"),
+        ({"stop": ["a"], "choices": ["b"]}, "stop would cut a text that must match choices as a whole"),
         ({"stop": ["a"], "revisit": 1}, "allowed: only without revisit"),
         ({"stop": ["a"], "seed_text": "abc"}, "allowed: only without a draft or a gap"),
     ],

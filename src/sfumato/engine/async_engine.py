@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 from sfumato.engine.bundle import HasBundle, ModelBundle
 from sfumato.engine.engine import Engine
@@ -34,7 +35,9 @@ class AsyncEngine:
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
         self._stopping = False
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
+        # The default executor may be busy for long, and a cancellation must not wait for it.
+        self._executor = ThreadPoolExecutor(1, "sfumato-cancel")
         # Set when a step may have produced events for a request.
         self._news: dict[int, asyncio.Event] = {}
 
@@ -54,7 +57,7 @@ class AsyncEngine:
         drafts: bool = True,
         every_draft: bool = False,
         on_left: Callable[[list[Result]], object] | None = None,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """Answer a request and yield its events. Leaving the iteration cancels the request.
 
         Args:
@@ -85,8 +88,10 @@ class AsyncEngine:
                     event = events.popleft()
                     num_open -= isinstance(event, Finished)
                     yield event
-                if self._error is not None:
+                if isinstance(self._error, Exception):
                     raise self._error
+                if self._error is not None:
+                    raise RuntimeError(f"{type(self._error).__name__} has stopped the engine") from self._error
                 if has_none:
                     await news.wait()
         finally:
@@ -125,17 +130,19 @@ class AsyncEngine:
         """End all requests with what they have, and stop the thread."""
         if self._thread is None:
             return
+        loop = asyncio.get_running_loop()
         if not self.failed:
-            await asyncio.to_thread(self.engine.close)
+            await loop.run_in_executor(self._executor, self.engine.close)
         self._stopping = True
         self._wake.set()
-        await asyncio.to_thread(self._thread.join)
+        await loop.run_in_executor(self._executor, self._thread.join)
         self._thread = None
 
     async def _leave(
         self, request_id: int, events: Iterable[Event], on_left: Callable[[list[Result]], object] | None
     ) -> None:
-        events = [*events, *await asyncio.to_thread(self._cancel, request_id)]
+        cancelled = asyncio.get_running_loop().run_in_executor(self._executor, self._cancel, request_id)
+        events = [*events, *await cancelled]
         if on_left is not None:
             on_left(results_of(events))
 
@@ -156,8 +163,8 @@ class AsyncEngine:
                     # Most steps have no news for most readers, who would take turns with the next step for nothing.
                     if ready := self.engine.requests_with_events():
                         self._loop.call_soon_threadsafe(self._tell, ready)
-            except Exception as error:
-                # An internal error: never leave callers waiting for a thread that has died.
+            except BaseException as error:
+                # An internal error, or an exit: never leave callers waiting for a thread that has died.
                 self._error, self._stopping = error, True
                 with contextlib.suppress(Exception):
                     self.engine.close()

@@ -194,15 +194,15 @@ def canvas_options(options: InfillOptions | EditOptions, allowed: frozenset[str]
     """The options of each request behind a gap or an edit.
 
     Args:
-        allowed: names used by the call itself.
+        allowed: names of the call's options.
 
     Raises:
-        RequestError: if an option belongs to `generate`.
+        RequestError: if an option belongs to `generate`, or is unknown and no sampler is given whose setting it may be.
     """
     if foreign := sorted((options.keys() & GenerateOptions.__optional_keys__) - allowed):
         raise RequestError(f"{foreign[0]} is given for a gap or an edit; allowed: only with generate")
-    for name in sorted(options.keys() - allowed - CanvasOptions.__optional_keys__ - sampler_setting_names()):
-        if difflib.get_close_matches(name, allowed, n=1):
+    for name in sorted(options.keys() - allowed - sampler_setting_names()):
+        if options.get("sampler") is None or difflib.get_close_matches(name, allowed, n=1):
             raise RequestError(unknown("option", name, allowed))
     taken = allowed - CanvasOptions.__optional_keys__
     return cast(CanvasOptions, {name: value for name, value in options.items() if name not in taken})

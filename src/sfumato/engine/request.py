@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -377,8 +376,9 @@ class EventQueue:
 
     def __init__(self, num_sequences: int, *, drafts: bool = False, latest_only: bool = False) -> None:
         self.drafts, self._latest_only = drafts, latest_only
-        self._num_open = num_sequences
-        self._events: deque[Event] = deque()
+        self._num_open, self._num_put = num_sequences, 0
+        self._events: dict[int, Event] = {}
+        self._draft_of: dict[tuple[int, int], int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -392,21 +392,19 @@ class EventQueue:
     def put(self, event: Event) -> None:
         """Add an event."""
         with self._lock:
-            if self._latest_only and self._events and _replaces(event, self._events[-1]):
-                self._events.pop()
-            self._events.append(event)
+            if self._latest_only and isinstance(event, CanvasChanged):
+                of = event.variation, event.canvas
+                self._events.pop(self._draft_of.get(of, -1), None)
+                self._draft_of[of] = self._num_put
+            self._events[self._num_put] = event
+            self._num_put += 1
             # Last, so that `is_over` cannot be true before it was taken.
             self._num_open -= isinstance(event, Finished)
 
     def take(self) -> list[Event]:
         """Take all waiting events."""
         with self._lock:
-            events = list(self._events)
+            events = list(self._events.values())
             self._events.clear()
+            self._draft_of.clear()
         return events
-
-
-def _replaces(event: Event, last: Event) -> bool:
-    if not isinstance(event, CanvasChanged) or not isinstance(last, CanvasChanged):
-        return False
-    return (event.variation, event.canvas) == (last.variation, last.canvas)

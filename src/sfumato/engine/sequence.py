@@ -30,6 +30,7 @@ from sfumato.engine.request import (
     Usage,
 )
 from sfumato.engine.stop_strings import TextStream, num_covering
+from sfumato.errors import SfumatoError
 from sfumato.sampling.canvas import CanvasBatch, CanvasRecord, FinishedCanvas, StepRecord, StepResult
 from sfumato.sampling.config import SamplerConfig
 from sfumato.sampling.constraint import Constraint
@@ -414,7 +415,9 @@ class Sequence:
 
     def fail(self, error: Exception) -> None:
         """End it because of its own failure."""
-        logging.getLogger(__name__).debug("an answer failed", exc_info=error)
+        # Another error is a mistake, perhaps in a sampler of the user's own: its traceback says where.
+        level = logging.DEBUG if isinstance(error, SfumatoError) else logging.ERROR
+        logging.getLogger(__name__).log(level, "an answer failed", exc_info=error)
         self.finish("error", f"{type(error).__name__}: {error}")
 
     def finish(self, reason: FinishReason, error: str = "") -> None:
