@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import functools
 import ipaddress
 import itertools
@@ -135,7 +136,24 @@ def kinds(*names: str) -> list[dict[str, Any]]:
          ["{}", '{"d": null}', '{"a": null, "d": 1, "e": 1}']),
         ({"type": "object", "required": ["d"]}, ['{"d": [[1]]}', '{"d": "x"}'], ["{}", '{"e": 1}']),
         ({"type": "object", **CLOSED}, ["{}"], ['{"a": 1}']),
-        ({"type": "object", "additionalProperties": {"type": "null"}}, ["{}"], ['{"a": null}', '{"a": 1}']),
+        ({"type": "object", "additionalProperties": {"type": "null"}},
+         ["{}", '{"a": null}', '{"a": null, "b c": null}'], ['{"a": 1}', '{"a": null, }', '{a: null}']),
+        ({"type": "object", "additionalProperties": {"const": 1}, "minProperties": 1, "maxProperties": 2},
+         ['{"a": 1}', '{"a": 1, "b": 1}'], ["{}", '{"a": 1, "b": 1, "c": 1}', '{"a": 2}']),
+        ({"type": "object", "additionalProperties": {"const": 1}, "maxProperties": 0}, ["{}"], ['{"a": 1}']),
+        ({"type": "object", "additionalProperties": {"const": 1}, "propertyNames": {"enum": ["a", "b"]}},
+         ["{}", '{"a": 1}', '{"a": 1, "b": 1}'], ['{"c": 1}', '{"a": 2}']),
+        ({"type": "object", "additionalProperties": {"const": 1}, "propertyNames": {"pattern": "^[a-c]{2}$"}},
+         ["{}", '{"ab": 1, "cc": 1}'], ['{"a": 1}', '{"abc": 1}', '{"ab": 2}']),
+        ({"additionalProperties": {"const": 1}, "propertyNames": {"maxLength": 2}, "minProperties": 1},
+         ['{"é": 1}', '{"": 1}'], ["{}", '{"abc": 1}']),
+        ({"type": "object", "patternProperties": {"^x": {"const": 1}}, **CLOSED},
+         ["{}", '{"x": 1, "xy": 1}'], ['{"y": 1}', '{"x": 2}']),
+        ({"allOf": [{"type": "object", "patternProperties": {"^x": {"type": "integer"}}},
+                    {"additionalProperties": {"enum": [1, "a"]}}]}, ["{}", '{"x": 1}'], ['{"x": "a"}', '{"x": 2}']),
+        ({"multipleOf": 5, "minimum": 3, "maximum": 21}, ["5", "10", "20"], ["0", "3", "25", "7", "5.0"]),
+        ({"multipleOf": 6, "allOf": [{"multipleOf": 4}], "exclusiveMinimum": -12, "exclusiveMaximum": 24},
+         ["0", "12"], ["-12", "24", "6", "4"]),
         ({"type": "object"}, ["{}", '{"a": {"b": 1}}'], ['{"a": {"b": {"c": 1}}}', "[]"]),
         ({"properties": {"a": {"type": "null"}}}, ["{}", '{"a": null}'], ["1"]),
         ({**OBJECT, "minProperties": 3}, ['{"a": null, "b": null, "c": null}'], ["{}", '{"a": null, "b": null}']),
@@ -280,6 +298,26 @@ def test_random_mixtures_match_only_what_is_valid():
             text = texts.draw(source, length)
             assert is_valid(schema, text), (seed, schema, text)
     assert num_read > 75
+
+
+class Side(enum.Enum):
+    LEFT, RIGHT = "left", "right"
+
+
+class Maps(pydantic.BaseModel):
+    by_side: dict[Side, int]
+    by_name: dict[Annotated[str, pydantic.Field(pattern="^[a-z]{1,3}$")], bool] = pydantic.Field(max_length=2)
+    some: dict[str, Literal[1]] = pydantic.Field(min_length=1)
+    id: pydantic.UUID4
+    data: pydantic.Base64Bytes
+    rating: int = pydantic.Field(multiple_of=5, ge=0, le=100)
+
+
+def test_maps_and_types_of_pydantic():
+    source, texts = random.Random(3), Language(language_of_schema(Maps.model_json_schema(), order="schema"))
+    drawn = [Maps.model_validate_json(texts.draw(source, length)) for length in (0, 40, 80, 200, 200, 300)]
+    assert any(each.by_side for each in drawn)
+    assert any(each.by_name for each in drawn)
 
 
 class Comment(pydantic.BaseModel):
@@ -862,6 +900,10 @@ TAGS = {"type": "array", "items": {"type": "string"}}
         ({"type": "string", "format": "iri"}, "'format' .*at #/properties/x.*date-time"),
         ({"type": "integer", "format": "int32"}, "'format' .*at #/properties/x"),
         ({"type": "string", "format": "date", "pattern": "1$"}, "'format' .*at #/properties/x together with '1\\$'"),
+        ({"multipleOf": 3}, "'multipleOf' .*other than a power of ten, without bounds that leave at most 1000"),
+        ({"multipleOf": 0.01}, "'multipleOf' .*that is no integer"),
+        ({"type": "object", "patternProperties": {"a": {}, "b": {}}}, "'patternProperties' .*of several patterns"),
+        ({"type": "object", "minProperties": 2}, "'minProperties' .*of names that are not given and might be the same"),
         ({"type": "string", "pattern": "a", "allOf": [{"pattern": "b"}]}, "'pattern' .*together with 'b'"),
         ({"type": "integer", "minimum": 10**300}, "at #/properties/x leave only numbers beyond 1e40"),
         ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "'oneOf' .*at #/properties/x whose branches 0 and 1"),
@@ -957,6 +999,7 @@ def test_refused_patterns_with_lengths(lengths: dict[str, int]):
         ({"type": "integer", "minimum": 3, "maximum": 2}, "#: no integer has maximum 2 and minimum 3"),
         ({"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 4}, "#: no integer"),
         ({"type": "integer", "minimum": 1, "maximum": 9, "multipleOf": 10}, "#: no integer"),
+        ({"type": "integer", "minimum": 1, "maximum": 6, "multipleOf": 7}, "#: no integer has maximum 6 and minimum 1"),
         ({"type": "number", "exclusiveMinimum": 3, "maximum": 3}, "#: no number"),
         ({"type": "string", "minLength": 3, "maxLength": 2}, "#: minLength 3 is above maxLength 2"),
         ({"type": "string", "pattern": "^a$", "minLength": 2}, "#: no string of 2"),

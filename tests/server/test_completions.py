@@ -168,7 +168,7 @@ def test_errors_of_diffusion_options_name_their_parameter(served: Served, diffus
         ("tiny has no chat template and takes no instructions; leave it out", None),
         ("tiny has no length head", None),
         ("block_length 4 depends on the positions that still hold the mask; allowed: none", "block_length"),
-        ("stop would cut an answer that must match regex as a whole; allowed: one of them", "stop"),
+        ("stop would cut a text that must match regex as a whole; allowed: one of them", "stop"),
         ("prompt and messages are given; allowed: one of them", "prompt"),
     ],
 )

@@ -296,7 +296,8 @@ class SchemaCompiler:
     def object(self, parts: Sequence[Part], pointer: str) -> str:
         required = required_names(parts)
         texts: dict[str, str] = {}
-        for name in dict.fromkeys([*(name for part in parts for name in part.schema.get("properties", ())), *required]):
+        named = [name for part in parts for name in part.schema.get("properties", ())]
+        for name in dict.fromkeys([*named, *required, *self.listed_names(parts)]):
             try:
                 value = self.compile(self.member(parts, name), f"{pointer}/properties/{name}")
             except NothingError as error:
@@ -305,6 +306,11 @@ class SchemaCompiler:
                 continue
             texts[name] = f"{literal(name, pointer)}: {value}"
         minimum, maximum = count_range(parts, "minProperties", "maxProperties", pointer)
+        if not texts and (pair := self.others(parts, pointer)) is not None and maximum != 0:
+            if minimum > 1:
+                raise refusal_of_any(parts, "minProperties", "of names that are not given and might be the same")
+            more = repeat(f", {pair}", 0, None if maximum is None else maximum - 1)
+            return rf"\{{(?:{pair}{more}){'' if minimum else '?'}\}}"
         always = set(required)
         if maximum is not None and maximum < len(required):
             raise nothing(pointer, f"it requires {len(required)} properties, and has at most {maximum}")
@@ -322,21 +328,44 @@ class SchemaCompiler:
             self.check_names(part, texts, always)
         return rf"\{{{self.in_any_order(texts, always, self.others(parts, pointer)) or members(texts, always)}\}}"
 
+    def listed_names(self, parts: Sequence[Part]) -> list[str]:
+        """The names that `propertyNames` lists."""
+        conditions = [part.inner("propertyNames") for part in parts if "propertyNames" in part.schema]
+        listed = self.values(self.flatten(conditions)) if conditions else None
+        return [name for name in listed or () if isinstance(name, str)]
+
     def others(self, parts: Sequence[Part], pointer: str) -> str | None:
         """A regex for one additional property; None if none is guaranteed to be allowed, or the schema names some and
         says nothing of others: they are allowed, but not wanted."""
+        if any(part.schema.get("unevaluatedProperties", True) not in (True, {}) for part in parts):
+            return None
         names_some = any(part.schema.get("properties") for part in parts)
         if names_some and not any("additionalProperties" in part.schema for part in parts):
             return None
-        not_free = ("patternProperties", "propertyNames", "maxProperties")
-        if self.order == "schema" or any(word in part.schema for part in parts for word in not_free):
+        patterns = [
+            part.inner("patternProperties", name) for part in parts for name in part.schema.get("patternProperties", ())
+        ]
+        conditions = [part.inner("propertyNames") for part in parts if "propertyNames" in part.schema]
+        is_map = not any(part.schema.get(word) for part in parts for word in _NAMING)
+        has_more = patterns or conditions or any("maxProperties" in part.schema for part in parts)
+        if not is_map and (self.order == "schema" or has_more):
             return None
-        if any(part.schema.get("unevaluatedProperties", True) not in (True, {}) for part in parts):
-            return None
-        values = [part.inner("additionalProperties") for part in parts if "additionalProperties" in part.schema]
-        values = [value for value in values if value.schema not in (True, {})]
+        if len(patterns) > 1 or (patterns and conditions):
+            raise refusal_of_any(
+                parts, "patternProperties", "of several patterns, or with propertyNames, and no property by name"
+            )
+        values = [
+            part.inner("additionalProperties")
+            for part in parts
+            if "additionalProperties" in part.schema and "patternProperties" not in part.schema
+        ]
+        values = [value for value in (*patterns, *values) if value.schema not in (True, {})]
         try:
             value = self.compile(values, pointer) if values else any_value(DEPTH - 1)
+            if patterns or conditions:
+                found = [{"pattern": name} for part in parts for name in part.schema.get("patternProperties", ())]
+                of_names = [Part({"type": "string", **each}, pointer) for each in found or [{}]]
+                return f"{self.compile([*conditions, *of_names], pointer)}: {value}"
         except NothingError:
             return None
         # Not a set, whose order, and so that of states, would differ between processes.

@@ -34,7 +34,7 @@ _MISSPELT = 0.8
 _SUPPORTED = (
     "type, enum, const, anyOf, allOf, oneOf of branches that differ, $ref within the schema; properties, required, "
     "additionalProperties, patternProperties; items, prefixItems, minItems, maxItems; minLength, maxLength, pattern, "
-    "format; minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf powers of ten"
+    "format; minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf of integers"
 )
 # Also those refused for strings: no other format has a meaning for numbers.
 STRING_FORMATS = (

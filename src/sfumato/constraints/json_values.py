@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -16,6 +17,7 @@ from sfumato.errors import RequestError
 
 _ANY_TEXT = ("binary", "password", "path")
 """Formats of OpenAPI and Pydantic that say how a text is meant, and allow any."""
+_MAX_MULTIPLES = 1000
 DEPTH = 2
 """Nesting depth of arrays and objects where any value is allowed; one less in additional properties."""
 
@@ -87,24 +89,42 @@ def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
     negated_upper, upper_open = max(uppers, default=(None, False))
     upper = None if negated_upper is None else -negated_upper
     bounds = Bounds(lower=lower, upper=upper, lower_open=lower_open, upper_open=upper_open)
-    step = 1
+    step, multiples = 1, None
     for part in parts:
         if "multipleOf" in part.schema:
-            if part.schema["multipleOf"] != 1 and not re.fullmatch("10*", str(part.schema["multipleOf"])):
-                raise refusal(part, "multipleOf", "other than a power of ten, as an integer")
-            step = max(step, int(part.schema["multipleOf"]))
+            if part.schema["multipleOf"] != int(part.schema["multipleOf"]):
+                raise refusal(part, "multipleOf", "that is no integer")
+            step = math.lcm(step, int(part.schema["multipleOf"]))
             kind = "integer"
+            if not re.fullmatch("10*", str(step)):
+                multiples = _multiples(bounds, step)
+                if multiples is None:
+                    how = f"other than a power of ten, without bounds that leave at most {_MAX_MULTIPLES}"
+                    raise refusal(part, "multipleOf", how)
     limit = 10**MAX_DIGITS
     if (bounds.lower or 0) > limit or (bounds.upper or 0) < -limit:
         given = " and ".join(part.pointer for part in parts)
         raise RequestError(f"the bounds at {given} leave only numbers beyond 1e{MAX_DIGITS}; allowed: nearer to zero")
-    regex = regex_of_integers(bounds, step) if kind == "integer" else regex_of_numbers(bounds)
+    if multiples is not None:
+        regex = any_of([str(number) for number in multiples]) if multiples else None
+    else:
+        regex = regex_of_integers(bounds, step) if kind == "integer" else regex_of_numbers(bounds)
     if regex is None:
         words = [
             f"{word} {part.schema[word]}" for part in parts for word in sorted(WORDS["number"]) if word in part.schema
         ]
         raise nothing(pointer, f"no {'integer' if kind == 'integer' else 'number'} has {' and '.join(words)}")
     return regex
+
+
+def _multiples(bounds: Bounds, step: int) -> list[int] | None:
+    """The multiples of a number within bounds; None if there are too many to list."""
+    if bounds.lower is None or bounds.upper is None or bounds.upper - bounds.lower > step * _MAX_MULTIPLES:
+        return None
+    first, last = math.ceil(bounds.lower / step), math.floor(bounds.upper / step)
+    first += bounds.lower_open and first * step == bounds.lower
+    last -= bounds.upper_open and last * step == bounds.upper
+    return [number * step for number in range(first, last + 1)]
 
 
 def _given(parts: Sequence[Part], inclusive: str, exclusive: str) -> Iterator[tuple[Fraction, bool]]:

@@ -35,13 +35,18 @@ _DATE = (
 )
 _TIME = rf"{_HOUR}:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{{1,6}})?(?:Z|[+-]{_HOUR}:[0-5][0-9])"
 _HOURS = "(?:[0-9]{1,2}H(?:[0-9]{1,2}M)?|(?:[0-9]{1,2}M)?[0-9]{1,2}S|[0-9]{1,2}M)"
+_BASE64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+_UUID = "[0-9a-f]{{8}}-[0-9a-f]{{4}}-{}[0-9a-f]{{3}}-{}[0-9a-f]{{3}}-[0-9a-f]{{12}}"
 
 FORMATS = {
     "date": (_DATE, 10, 10),
     "time": (_TIME, 9, 21),
-    "byte": ("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", 0, math.inf),
+    # Of OpenAPI, and as Pydantic calls it.
+    **dict.fromkeys(("byte", "base64"), (_BASE64, 0, math.inf)),
     "date-time": (f"{_DATE}T{_TIME}", 20, 32),
-    "uuid": ("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", 36, 36),
+    "uuid": (_UUID.format("[0-9a-f]", "[0-9a-f]"), 36, 36),
+    # Pydantic's, by version.
+    **{f"uuid{version}": (_UUID.format(version, "[89ab]"), 36, 36) for version in (1, 3, 4, 5, 6, 7, 8)},
     "ipv4": (rf"{_BYTE}(?:\.{_BYTE}){{3}}", 7, 15),
     "ipv6": ("[0-9a-f]{1,4}(?::[0-9a-f]{1,4}){7}", 15, 39),
     "hostname": (rf"{_LABEL}(?:\.{_LABEL}){{0,3}}", 1, 131),
