@@ -71,7 +71,7 @@ class CanvasOptions(SamplerOptions, total=False):
     record: bool
     """Record every step of every canvas, for training with rewards."""
     priority: int
-    """Waiting requests with higher priority go first."""
+    """Requests with higher priority go first, in every step: others wait while those fill it."""
     deadline_ms: int | None
     """Milliseconds after which the answer ends. The canvas in work takes one last step, and its text is kept."""
     min_steps: int | None

@@ -102,7 +102,7 @@ class Request:
     """Record what is needed to replay every step, for `Result.canvases`: L x D floats per step with
     self-conditioning."""
     priority: int = 0
-    """Waiting requests with higher priority go first."""
+    """Requests with higher priority go first, in every step: others wait while those fill it."""
     deadline_ms: int | None = None
     """Milliseconds from submission after which the answer ends with what is committed."""
     min_steps: int | None = None
