@@ -191,7 +191,7 @@ def test_span_may_exceed_a_canvas_but_not_the_model(model: TextModel):
     # The span and the token after it, which it may absorb, on canvases of 12.
     assert result.usage.canvases == 6
     assert result.text.endswith("tail")
-    with pytest.raises(RequestError, match=r"a span has 121 tokens; allowed: 93"):
+    with pytest.raises(RequestError, match=r"a span or gap has 121 tokens; allowed: 93"):
         model.edit("y" * 130, spans=[(0, 120)])
 
 
@@ -415,7 +415,9 @@ def test_infill_length_is_chosen_by_the_suffix(make_scripted: Callable[..., Text
         ({"stop": ""}, "stop is ''; allowed: a list of texts"),
         ({"stop": [""]}, r"stop is \[''\]; allowed: a list of non-empty strings"),
         ({"n": 0}, "n is 0; allowed: a whole number, 1 to 256"),
-        ({"length": 100}, "a span has 102 tokens"),
+        ({"length": 100}, "a span or gap has 102 tokens"),
+        ({"regex": re.compile("a")}, r"regex is re.compile\('a'\); allowed: a string"),
+        ({"constraint": {}}, r"constraint is {}, which has no hash"),
         ({"foo": 1}, "unknown option 'foo'; allowed: adaptive, ban, .*length, .*prompt,"),
     ],
 )

@@ -275,7 +275,7 @@ def plan_jobs(
         first, last = offsets[group[0]], offsets[group[-1] + 1]
         if last - first > max_positions - 2:
             raise RequestError(
-                f"a span has {last - first} tokens; allowed: {max_positions - 2}, make several spans of it"
+                f"a span or gap has {last - first} tokens; allowed: {max_positions - 2}, or several spans"
             )
         seen = min(last + canvas_length, len(all_tokens), first + max_positions - 1)
         context_start = max(0, seen - max_positions)

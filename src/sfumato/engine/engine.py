@@ -21,7 +21,7 @@ from sfumato.engine.kvcache import KVCache, num_affordable
 from sfumato.engine.request import Event, EventQueue, FinishReason, Request
 from sfumato.engine.runner import Runner, ScheduledSequence, StepForward, TurnLock, enqueue, max_positions, schedule
 from sfumato.engine.sequence import Sequence
-from sfumato.errors import BusyError, ConfigError
+from sfumato.errors import BusyError, ConfigError, RequestError
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.kernels.graphs import Replayer, record_cuda
 from sfumato.sampling.canvas import CanvasBatch, FinishedCanvas, StepResult
@@ -75,6 +75,8 @@ class Engine:
 
     def __init__(self, model: HasBundle | ModelBundle, config: EngineConfig | None = None) -> None:
         self.bundle = bundle_of(model)
+        if config is not None and not isinstance(config, EngineConfig):
+            raise RequestError(f"config is {config!r:.100}; allowed: an EngineConfig")
         self.config = config or EngineConfig()
         layout, weights = self.bundle.layout, self.bundle.model
         page_size = layout.num_reserved(_PAGE)

@@ -61,6 +61,8 @@ class Languages:
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
         for name, regex in (("regex", options.get("regex")), ("pin", pin)):
             if regex is not None:
+                if not isinstance(regex, str):
+                    raise RequestError(f"{name} is {regex!r:.100}; allowed: a string")
                 wanted[name] = regex, functools.partial(from_regex, regex)
         if (choices := options.get("choices")) is not None:
             texts = as_list("choices", choices, "text")
@@ -72,9 +74,12 @@ class Languages:
             return self._framed(*frame)
         try:
             key = json.dumps([frame, {name: value for name, (value, _) in wanted.items()}]), constraint
-            hash(key)
         except (TypeError, ValueError) as error:
-            raise RequestError(f"{' or '.join(wanted) or 'constraint'} cannot be read: {error}") from None
+            raise RequestError(f"{' or '.join(wanted)} cannot be read: {error}") from None
+        if not isinstance(constraint, Hashable):
+            raise RequestError(
+                f"constraint is {constraint!r:.100}, which has no hash; allowed: a frozen dataclass, for example"
+            )
         if constraint is not None:
             wanted["constraint"] = constraint, functools.partial(from_constraint, constraint)
 

@@ -64,6 +64,8 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     noise_level = 1.0 if strength is None else strength
     check_number("strength", noise_level, 0, 1, above=True)
     check_number("budget", budget, 1, whole=True)
+    if judge is not None and not isinstance(judge, bool):
+        raise RequestError(f"judge is {judge!r}; allowed: True, False or None")
     constraints = constraint_options(options)
     usual = -math.inf if constraints else model.generation.get("min_certainty", -math.inf)
     needed: object = options.get("min_certainty", usual)
