@@ -13,6 +13,7 @@ import sfumato
 PACKAGE = Path(sfumato.__file__).parent
 ORDER = (
     {"errors", "interrupts"},
+    {"schemas"},
     {"client", "spec", "storage", "config", "gguf_file", "hardware", "machine"},
     {"text", "layout", "ui"},
     {"kernels"},

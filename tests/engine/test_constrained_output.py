@@ -10,9 +10,10 @@ import json
 import random
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
+import pydantic
 import pytest
 
 import plain
@@ -202,8 +203,30 @@ def test_properties_come_in_the_requested_order(make_model: Make, specs: dict[st
         model.generate("?", schema=schema, order="any order")
     with pytest.raises(RequestError, match="unknown order 'x'"):
         model.generate("?", order="x")  # type: ignore[arg-type]
-    with pytest.raises(RequestError, match="schema is <class 'int'>; allowed: an object or text with a JSON Schema"):
-        model.generate("?", schema=int)
+    for wrong in (5, re.compile("a"), [schema]):
+        with pytest.raises(RequestError, match="schema is .*; allowed: an object or text with a JSON Schema"):
+            model.generate("?", schema=wrong)  # type: ignore[arg-type]
+
+
+@dataclasses.dataclass
+class Point:
+    x: Literal[1, 2]
+    y: bool
+
+
+def test_types_that_pydantic_knows_are_schemas(make_model: Make, specs: dict[str, GenerationSpec]):
+    model = make_model(specs["uniform"])
+    adapter = pydantic.TypeAdapter(list[bool])
+    for schema in (
+        Point,
+        dict[Literal["a"], bool],
+        Literal["a", "b"],
+        adapter,
+        pydantic.create_model("One", a=(bool, ...)),
+    ):
+        text = model.generate("?", schema=schema, max_tokens=60, steps=2).text
+        known = schema if schema is adapter else pydantic.TypeAdapter(schema)
+        known.validate_json(text)  # type: ignore[attr-defined]
 
 
 def test_forced_text_is_written_without_denoising(make_model: Make, specs: dict[str, GenerationSpec]):

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypedDict
 
 from sfumato.errors import RequestError, ServerError, StaleRevisionError, UnreachableError, unknown
+from sfumato.schemas import Schema, read_schema
 
 Json = dict[str, Any]
 Prompt = str | Sequence[Mapping[str, object]]
@@ -30,8 +31,8 @@ class ClientOptions(TypedDict, total=False):
     stop: str | Sequence[str] | None
     system: str | None
     raw: bool | None
-    schema: Mapping[str, object] | bool | type | None
-    """A JSON Schema, or a pydantic model."""
+    schema: Schema | None
+    """A JSON Schema, or a type that pydantic knows."""
     regex: str | None
     choices: Sequence[str] | None
     ban: Sequence[str] | None
@@ -225,8 +226,8 @@ def _given(options: ClientOptions) -> Json:
     if foreign := sorted(options.keys() - ClientOptions.__optional_keys__):
         raise RequestError(unknown("option", foreign[0], ClientOptions.__optional_keys__))
     given = _without_none(options)
-    if (of_pydantic := getattr(given.get("schema"), "model_json_schema", None)) is not None:
-        given["schema"] = of_pydantic()
+    if "schema" in given:
+        given["schema"] = read_schema(given["schema"])
     return given
 
 

@@ -84,7 +84,8 @@ def check_keywords(part: Part) -> None:
         if keyword in _NEVER:
             raise refusal(part, keyword)
         # Others are annotations, as JSON Schema says; but one that is nearly known is misspelt.
-        if keyword not in _KNOWN and difflib.get_close_matches(keyword, _ALLOWED, n=1, cutoff=_MISSPELT):
+        is_fine = keyword in _KNOWN or keyword.startswith("x-")
+        if not is_fine and difflib.get_close_matches(keyword, _ALLOWED, n=1, cutoff=_MISSPELT):
             raise RequestError(f"at {part.pointer}: {unknown('keyword', keyword, _ALLOWED)}")
     check_base(part)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, get_args
+from collections.abc import Callable, Hashable, Sequence
+from typing import get_args
 
 from sfumato.config import check_choice
 from sfumato.constraints import dfa
@@ -15,8 +15,9 @@ from sfumato.constraints.dfa import from_constraint
 from sfumato.constraints.json_compiler import Order
 from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import from_regex
-from sfumato.engine.options import ConstraintOptions, Schema
+from sfumato.engine.options import ConstraintOptions
 from sfumato.errors import RequestError, as_list
+from sfumato.schemas import read_schema
 from sfumato.text.tokenizer import Tokenizer
 
 # Limits on cached automata: their number, and their states in total; a state takes about a kilobyte.
@@ -57,7 +58,7 @@ class Languages:
         wanted: dict[str, tuple[object, Maker]] = {}
         check_choice("order", order := options.get("order", "any"), get_args(Order))
         if (schema := options.get("schema")) is not None:
-            read = _read_schema(schema)
+            read = read_schema(schema)
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
         for name, regex in (("regex", options.get("regex")), ("pin", pin)):
             if regex is not None:
@@ -115,17 +116,3 @@ class Languages:
                 del sizes[old]
                 self._automata.pop(old, None)
         return automaton
-
-
-def _read_schema(given: Schema) -> Any:
-    """A schema as an object."""
-    if (of_pydantic := getattr(given, "model_json_schema", None)) is not None:
-        return of_pydantic()
-    if not isinstance(given, Mapping | bool | str):
-        raise RequestError(
-            f"schema is {given!r:.100}; allowed: an object or text with a JSON Schema, or a pydantic model"
-        )
-    try:
-        return json.loads(given) if isinstance(given, str) else given
-    except ValueError as error:
-        raise RequestError(f"the schema {given!r:.100} is not JSON: {error}") from None

@@ -18,9 +18,8 @@ from sfumato.sampling.config import Reuse, sampler_setting_names
 from sfumato.sampling.samplers.base import Sampler
 from sfumato.sampling.samplers.ranking import Budget
 from sfumato.sampling.samplers.reverse import RemaskSchedule
+from sfumato.schemas import Schema
 
-Schema = Mapping[str, object] | bool | str | type
-"""A JSON Schema as an object or JSON text, or a pydantic model."""
 Options = TypeVar("Options", bound=Mapping[str, object])
 
 
@@ -82,7 +81,7 @@ class ConstraintOptions(TypedDict, total=False):
     """What the answer must be, or the new text of a gap or a span."""
 
     schema: Schema | None
-    """A JSON Schema as an object or JSON text, or a pydantic model; the text is JSON that satisfies it."""
+    """A JSON Schema as an object or JSON text, or a type that pydantic knows; the text is JSON that satisfies it."""
     order: Order
     """Order of object properties: "any", which also allows additional properties if the schema does, or "schema" for
     the schema's order."""
