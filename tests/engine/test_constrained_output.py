@@ -204,7 +204,7 @@ def test_properties_come_in_the_requested_order(make_model: Make, specs: dict[st
     with pytest.raises(RequestError, match="unknown order 'x'"):
         model.generate("?", order="x")  # type: ignore[arg-type]
     for wrong in (5, re.compile("a"), [schema]):
-        with pytest.raises(RequestError, match="schema is .*; allowed: an object or text with a JSON Schema"):
+        with pytest.raises(RequestError, match=r"schema is .*; allowed: an object or text with a JSON Schema"):
             model.generate("?", schema=wrong)  # type: ignore[arg-type]
 
 
