@@ -3,7 +3,7 @@
 import sfumato
 
 model = sfumato.load("tiny")
-print(model.generate("81*(2/3)^2+sqrt(9)", steps=24, seed=0).text)
+print(model.generate("answer, then derive: 81*(2/3)^2+sqrt(9)", steps=24, seed=0).text)
 """
 
 from __future__ import annotations

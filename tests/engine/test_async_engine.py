@@ -199,3 +199,20 @@ def test_leaving_does_not_wait_for_other_threads(model: TextModel):
         await busy
 
     asyncio.run(ask())
+
+
+def test_one_run_at_a_time_and_cancellations_stay_cancellations(model: TextModel, caplog: pytest.LogCaptureFixture):
+    async def ask() -> None:
+        async with AsyncEngine(Engine(model)) as engine:
+            with pytest.raises(RequestError, match="the engine is running already"):
+                await engine.__aenter__()
+            request = model.request("hello", max_tokens=80, steps=16)
+            asked = asyncio.ensure_future(engine.generate(request, on_left=lambda results: 1 / 0))
+            while not engine.engine.has_work:
+                await asyncio.sleep(0)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+
+    asyncio.run(ask())
+    assert "on_left failed" in caplog.text

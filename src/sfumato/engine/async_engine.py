@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -42,6 +43,8 @@ class AsyncEngine:
         self._news: dict[int, asyncio.Event] = {}
 
     async def __aenter__(self) -> AsyncEngine:
+        if self._thread is not None:
+            raise RequestError("the engine is running already; allowed: one `async with` at a time")
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name="sfumato-engine", daemon=True)
         self._thread.start()
@@ -144,7 +147,11 @@ class AsyncEngine:
         cancelled = asyncio.get_running_loop().run_in_executor(self._executor, self._cancel, request_id)
         events = [*events, *await cancelled]
         if on_left is not None:
-            on_left(results_of(events))
+            try:
+                on_left(results_of(events))
+            except Exception:
+                # Raised, it would take the place of the cancellation.
+                logging.getLogger(__name__).exception("on_left failed")
 
     def _cancel(self, request_id: int) -> list[Event]:
         self.engine.cancel(request_id)
