@@ -216,3 +216,31 @@ def test_one_run_at_a_time_and_cancellations_stay_cancellations(model: TextModel
 
     asyncio.run(ask())
     assert "on_left failed" in caplog.text
+
+
+def test_calls_share_the_engine_and_end_when_cancelled(model: TextModel):
+    async def ask() -> None:
+        left: list[Result] = []
+        async with AsyncEngine(model) as engine:
+            filled, answers = await asyncio.gather(
+                engine.call(model, lambda model: model.infill("a", "b", length=3, steps=2)),
+                engine.generate(model.request("hello", **SETTINGS)),
+            )
+            assert isinstance(filled, Result)
+            assert filled.text == model.infill("a", "b", length=3, steps=2).text  # type: ignore[union-attr]
+            assert answers[0].tokens == model.generate("hello", **SETTINGS).tokens
+            long = {"spans": [(0, 9)], "steps": 1000, "adaptive": False}
+            asked = asyncio.ensure_future(
+                engine.call(model, lambda model: model.edit("a" * 9, **long), on_left=left.extend)
+            )
+            while not engine.engine.has_work:
+                await asyncio.sleep(0)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            while engine.engine.has_work:
+                await asyncio.sleep(0)
+            with pytest.raises(RequestError, match="spans"):
+                await engine.call(model, lambda model: model.edit("a", spans=[(0, 9)]))
+
+    asyncio.run(ask())

@@ -71,7 +71,7 @@ def test_work_ends_that_a_reader_leaves_before_it_begins():
 
 def test_more_edits_than_may_wait_are_refused(served: Served, monkeypatch: pytest.MonkeyPatch):
     hosted = served.host.loaded["tiny"]
-    monkeypatch.setattr("sfumato.server.hosting._MAX_CALLS", 1 - hosted.answering.engine.config.max_queue)
+    monkeypatch.setattr("sfumato.engine.async_engine._MAX_CALLS", 1 - hosted.answering.engine.config.max_queue)
     slow = {"text": "1+1=3", "spans": [[4, 5]], "steps": 1000, "settings": {"adaptive": False}, "background": True}
     canvas = served.ask("/v1/canvas", **slow).json()
     served.wait_until_busy()

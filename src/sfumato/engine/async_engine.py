@@ -4,16 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from typing import TypeVar
 
 from sfumato.engine.bundle import HasBundle, ModelBundle
+from sfumato.engine.editing import merge_results
 from sfumato.engine.engine import Engine
+from sfumato.engine.model import TextModel
 from sfumato.engine.request import Event, Finished, Request, Result, results_of
-from sfumato.errors import RequestError
+from sfumato.errors import BusyError, RequestError, SfumatoError
+
+Answer = TypeVar("Answer")
+# Maximum calls at a time; more wait, as many as answers may.
+_MAX_CALLS = 64
+
+
+class _AbandonedError(SfumatoError):
+    """The client no longer waits for a thread's work."""
+
+
+class _Watched:
+    """An engine for calls that run requests of their own; they end with the step in which they are abandoned."""
+
+    def __init__(self, engine: Engine, abandoned: threading.Event) -> None:
+        self._engine, self._abandoned = engine, abandoned
+        self.results: list[Result] = []
+        """Results of all requests so far."""
+
+    def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
+        # Closed here: a traceback would keep the run alive, and its requests would be cancelled late.
+        with closing(self._engine.run(requests, drafts=True, on_left=self._keep)) as events:
+            for index, event in events:
+                self._keep(event)
+                if self._abandoned.is_set():
+                    raise _AbandonedError
+                yield index, event
+
+    def _keep(self, event: Event) -> None:
+        if isinstance(event, Finished):
+            self.results.append(event.result)
 
 
 class AsyncEngine:
@@ -39,6 +75,7 @@ class AsyncEngine:
         self._error: BaseException | None = None
         # The default executor may be busy for long, and a cancellation must not wait for it.
         self._executor = ThreadPoolExecutor(1, "sfumato-cancel")
+        self._calls, self._num_calls = ThreadPoolExecutor(_MAX_CALLS, "sfumato-call"), 0
         # Set when a step may have produced events for a request.
         self._news: dict[int, asyncio.Event] = {}
 
@@ -124,6 +161,58 @@ class AsyncEngine:
             events.append(event)
         return results_of(events)
 
+    async def call(
+        self,
+        model: TextModel,
+        function: Callable[[TextModel], Answer],
+        *,
+        on_left: Callable[[list[Result]], object] | None = None,
+    ) -> Answer:
+        """Run a function of a model in a thread, whose requests this engine answers: infills and edits, which are
+        several requests. If this is cancelled, the function stops after the current step. ::
+
+            edited = await answering.call(model, lambda model: model.edit(text, spans=[(4, 9)]))
+
+        Args:
+            model: of this engine.
+            function: called with the model.
+            on_left: if this is cancelled, called with a result that has the cost so far.
+
+        Returns:
+            What the function returns.
+
+        Raises:
+            BusyError: if too many are waiting.
+        """
+        most = _MAX_CALLS + self.engine.config.max_queue
+        if self._num_calls >= most:
+            raise BusyError(f"{self._num_calls} edits and gaps run or wait; allowed: {most}. Try again in about 5 s", 5)
+        abandoned = threading.Event()
+        model = copy.copy(model)
+        watched = model.__dict__["engine"] = _Watched(self.engine, abandoned)
+        working = asyncio.get_running_loop().run_in_executor(self._calls, function, model)
+        self._num_calls += 1
+
+        def ended(_: asyncio.Future[Answer]) -> None:
+            self._num_calls -= 1
+
+        working.add_done_callback(ended)
+
+        def left(_: asyncio.Future[Answer]) -> None:
+            if not working.cancelled():
+                working.exception()
+            if on_left is not None and watched.results:
+                on_left([replace(merge_results(watched.results, 0, model.name), finish_reason="cancelled")])
+
+        try:
+            await asyncio.wait({working})
+            return working.result()
+        except asyncio.CancelledError:
+            working.add_done_callback(left)
+            raise
+        finally:
+            abandoned.set()
+
     @property
     def failed(self) -> bool:
         """Whether an internal error has stopped the engine; it then takes no more requests."""
@@ -140,6 +229,7 @@ class AsyncEngine:
         self._wake.set()
         await loop.run_in_executor(self._executor, self._thread.join)
         self._thread = None
+        self._calls.shutdown(wait=False, cancel_futures=True)
 
     async def _leave(
         self, request_id: int, events: Iterable[Event], on_left: Callable[[list[Result]], object] | None

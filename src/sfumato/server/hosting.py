@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import copy
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,11 +15,10 @@ from sfumato.api import DTYPES, load, outline
 from sfumato.checkpoints.load import preparation_of
 from sfumato.checkpoints.registry import find_model, open_checkpoint
 from sfumato.engine.async_engine import AsyncEngine
-from sfumato.engine.editing import merge_results
 from sfumato.engine.engine import Engine, EngineConfig
 from sfumato.engine.model import TextModel
-from sfumato.engine.request import Event, Finished, Request, Result
-from sfumato.errors import BusyError, ConfigError, RequestError, SfumatoError, unknown
+from sfumato.engine.request import Request, Result
+from sfumato.errors import ConfigError, RequestError, unknown
 from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.server.compiling import Compiler
 from sfumato.server.failures import ApiError
@@ -32,36 +29,8 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 Bill = Callable[[list[Result]], object]
 """Called with results that have a cost."""
-# Maximum calls at a time; more wait, as many as answers may.
-_MAX_CALLS = 64
 MAX_EDITED, MAX_READ = 200_000, 20_000
 """Maximum characters of a text to edit, and of one that a model reads as a whole."""
-
-
-class _AbandonedError(SfumatoError):
-    """The client no longer waits for a thread's work."""
-
-
-class _Watched:
-    """An engine for calls that run requests of their own; they end with the step in which they are abandoned."""
-
-    def __init__(self, engine: Engine, abandoned: threading.Event) -> None:
-        self._engine, self._abandoned = engine, abandoned
-        self.results: list[Result] = []
-        """Results of all requests so far."""
-
-    def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
-        # Closed here: a traceback would keep the run alive, and its requests would be cancelled late.
-        with closing(self._engine.run(requests, drafts=True, on_left=self._keep)) as events:
-            for index, event in events:
-                self._keep(event)
-                if self._abandoned.is_set():
-                    raise _AbandonedError
-                yield index, event
-
-    def _keep(self, event: Event) -> None:
-        if isinstance(event, Finished):
-            self.results.append(event.result)
 
 
 class HostedModel:
@@ -77,9 +46,6 @@ class HostedModel:
         """Held while a likelihood is computed outside the engine: one at a time."""
         self.num_users = 0
         self.used_at = 0.0
-        # Its own, because calls last as long as answers and would leave no thread for short work.
-        self._threads = ThreadPoolExecutor(_MAX_CALLS, thread_name_prefix=name)
-        self._num_calls = 0
         self._compiler = Compiler(model.languages.token_bytes, model.languages.eos_ids)
         model.languages.make = self._compiler.make
 
@@ -95,7 +61,6 @@ class HostedModel:
     async def close(self) -> None:
         """End all requests, the engine and its helpers."""
         await self.answering.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self._compiler.close)
 
     async def edit(self, text: str, *, on_left: Bill | None = None, **options: Any) -> Result:
@@ -111,40 +76,8 @@ class HostedModel:
         return await self.call(lambda model: model.edit(text, **options), on_left)
 
     async def call(self, function: Callable[[TextModel], Answer], on_left: Bill | None = None) -> Answer:
-        """Run a function of the model in a thread. If cancelled, it stops after the current step and `on_left` gets its
-        results so far.
-
-        Raises:
-            BusyError: if too many are waiting.
-        """
-        most = _MAX_CALLS + self.answering.engine.config.max_queue
-        if self._num_calls >= most:
-            raise BusyError(f"{self._num_calls} edits and gaps run or wait; allowed: {most}. Try again in about 5 s", 5)
-        abandoned = threading.Event()
-        model = copy.copy(self.model)
-        watched = model.__dict__["engine"] = _Watched(self.answering.engine, abandoned)
-        working = asyncio.get_running_loop().run_in_executor(self._threads, function, model)
-        self._num_calls += 1
-
-        def ended(_: asyncio.Future[Answer]) -> None:
-            self._num_calls -= 1
-
-        working.add_done_callback(ended)
-
-        def left(_: asyncio.Future[Answer]) -> None:
-            if not working.cancelled():
-                working.exception()
-            if on_left is not None and watched.results:
-                on_left([replace(merge_results(watched.results, 0, self.name), finish_reason="cancelled")])
-
-        try:
-            await asyncio.wait({working})
-            return working.result()
-        except asyncio.CancelledError:
-            working.add_done_callback(left)
-            raise
-        finally:
-            abandoned.set()
+        """Run a function of the model in a thread, see `AsyncEngine.call`."""
+        return await self.answering.call(self.model, function, on_left=on_left)
 
 
 class Host:
