@@ -40,7 +40,14 @@ class LeftToRight(Sampler):
 @dataclass(frozen=True, kw_only=True)
 class Nameless(Sampler):
     def accept(self, turn: Turn) -> torch.Tensor:
-        return turn.candidates_RL
+        u_RL = turn.draw()
+        return turn.candidates_RL & (u_RL <= u_RL.amax(-1, keepdim=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistaken(Sampler):
+    def accept(self, turn: Turn) -> torch.Tensor:
+        return turn.candidate_RL
 
 
 not_a_sampler = 3
@@ -182,6 +189,13 @@ def test_what_accept_returns_is_checked(
     told = " ".join(done.stderr.split())
     assert f"accept of sampler 'wrong' returns {named}" in told
     assert "allowed: torch.bool of shape (1, 8)" in told
+
+
+def test_a_mistake_in_a_sampler_is_logged_with_its_line(module: str, caplog: pytest.LogCaptureFixture) -> None:
+    result = library.load("tiny").generate(PROMPT, sampler="outside:Mistaken", steps=3)
+    assert result.finish_reason == "error"
+    assert "'Turn' object has no attribute 'candidate_RL'" in result.error
+    assert "return turn.candidate_RL" in caplog.text
 
 
 def test_a_sampler_without_a_name_has_that_of_its_class(module: str) -> None:

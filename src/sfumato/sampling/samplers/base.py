@@ -123,8 +123,9 @@ class Turn:
     rows: Tensor | None = None
     """int64; indices of these rows in the batch; None for all."""
 
-    def draw(self, stream: Stream) -> Tensor:
-        """u_RL: uniforms for these rows."""
+    def draw(self, stream: Stream = Stream.ORDER) -> Tensor:
+        """u_RL: uniforms in [0, 1) for these rows, which depend on seed, position and step; another stream gives
+        others."""
         return self.select(self.uniforms(stream))
 
     @property
