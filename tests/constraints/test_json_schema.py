@@ -151,6 +151,12 @@ def kinds(*names: str) -> list[dict[str, Any]]:
          ["{}", '{"x": 1, "xy": 1}'], ['{"y": 1}', '{"x": 2}']),
         ({"allOf": [{"type": "object", "patternProperties": {"^x": {"type": "integer"}}},
                     {"additionalProperties": {"enum": [1, "a"]}}]}, ["{}", '{"x": 1}'], ['{"x": "a"}', '{"x": 2}']),
+        ({"items": {"enum": ["a", 1, 1.0, True]}, "uniqueItems": True},
+         ["[]", '["a"]', '[1, "a"]', '["a", true, 1]'], ['["a", "a"]', "[1, 1]", "[2]", "[1.0]"]),
+        ({"items": {"enum": [1, 2, 3]}, "uniqueItems": True, "minItems": 2, "maxItems": 2},
+         ["[1, 2]", "[3, 1]"], ["[]", "[1]", "[1, 1]", "[1, 2, 3]"]),
+        ({"items": {"enum": [*range(9)]}, "uniqueItems": True, "minItems": 1},
+         ["[0, 3, 8]", "[7]"], ["[3, 3]", "[]", "[3, 0]"]),
         ({"multipleOf": 5, "minimum": 3, "maximum": 21}, ["5", "10", "20"], ["0", "3", "25", "7", "5.0"]),
         ({"multipleOf": 6, "allOf": [{"multipleOf": 4}], "exclusiveMinimum": -12, "exclusiveMaximum": 24},
          ["0", "12"], ["-12", "24", "6", "4"]),
@@ -310,6 +316,7 @@ class Maps(pydantic.BaseModel):
     some: dict[str, Literal[1]] = pydantic.Field(min_length=1)
     id: pydantic.UUID4
     data: pydantic.Base64Bytes
+    tags: set[Literal["x", "y"]]
     rating: int = pydantic.Field(multiple_of=5, ge=0, le=100)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -54,6 +55,8 @@ from sfumato.errors import RequestError
 
 MAX_PARTS = 20_000
 """Maximum number of parts read, counting repeated reads through references."""
+MAX_ARRAYS = 1000
+"""Maximum number of arrays of different values that are listed."""
 ANY_ORDER_STATES = 30_000
 """Approximate maximum number of states for properties in any order: n properties have 2^n sets of written ones."""
 Order = Literal["any", "schema"]
@@ -265,7 +268,11 @@ class SchemaCompiler:
                     raise nothing(pointer, f"it has {minimum} items or more, and {error}") from error
         for part in parts:
             if part.schema.get("uniqueItems") and (maximum is None or maximum > 1):
-                raise refusal(part, "uniqueItems", "for more than one item")
+                listed = None if num_first else self.values(self.flatten(item_parts(parts, 0)))
+                text = None if listed is None else self.different(listed, minimum, maximum, pointer)
+                if text is None:
+                    raise refusal(part, "uniqueItems", "for more than one item of other than a few listed values")
+                return rf"\[{text}\]"
         text = ""
         if len(items) > num_first:
             num_first = max(1, num_first)
@@ -276,6 +283,21 @@ class SchemaCompiler:
             text = f"{', ' if i else ''}{items[i]}{text}"
             text = text if i < minimum else f"(?:{text})?"
         return rf"\[{text}\]"
+
+    def different(self, values: Iterable[Any], minimum: int, maximum: int | None, pointer: str) -> str | None:
+        """A number of different values, in any order, or in theirs if there are too many orders; None if there are too
+        many even so."""
+        unique, texts = Part({"uniqueItems": True}, pointer), dict[str, Any]()
+        for value in values:
+            if all(self.allows(unique, [other, value]) for other in texts.values()):
+                texts[literal(value, pointer)] = value
+        if minimum > len(texts):
+            raise nothing(pointer, f"it has {minimum} different items or more, of {len(texts)} that are allowed")
+        counts = range(minimum, min(len(texts), maximum or len(texts)) + 1)
+        for number, choose in ((math.perm, itertools.permutations), (math.comb, itertools.combinations)):
+            if sum(number(len(texts), count) for count in counts) <= MAX_ARRAYS:
+                return any_of([", ".join(chosen) for count in counts for chosen in choose(texts, count)])
+        return None
 
     def member(self, parts: Iterable[Part], name: str) -> list[Part]:
         """The schemas that apply to a property's value."""
