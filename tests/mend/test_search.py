@@ -255,6 +255,8 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ('a = ("C:\\Users\\me")\n', 'a = (r"C:\\Users\\me")\n'),
         ('a = [b"\\x"]\n', 'a = [rb"\\x"]\n'),
         ("a = ('C:\\\\data\\')\n", "a = ('C:\\\\data\\\\')\n"),
+        ("a = b + \\ \n    c\n", "a = b + \\\n    c\n"),
+        ("if a and \\\t \n   b:\n    pass\n", "if a and \\\n   b:\n    pass\n"),
         ('a = (r"C:\\data\\")\n', 'a = ("C:\\\\data\\\\")\n'),
         ("a = (b) === c !== [2]\n", "a = (b) == c != [2]\n"),
         ("// a (b)\nc = [1]\n", "# a (b)\nc = [1]\n"),

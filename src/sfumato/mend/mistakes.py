@@ -122,7 +122,12 @@ class Written:
 
 def edits_of_mistakes(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
     """Patches of a range of lexemes, with their price in nats."""
-    found = (_foreign_words(text, start, end), _odd_strings(text, start, end), _fillers(text, start))
+    found = (
+        _foreign_words(text, start, end),
+        _odd_strings(text, start, end),
+        _continuations(text, start, end),
+        _fillers(text, start),
+    )
     for price, patch in (each for patches in found for each in patches):
         yield price, patch.moved(-start)
 
@@ -263,6 +268,15 @@ def _odd_strings(text: Written, start: int, end: int) -> Iterator[tuple[float, P
             if first is not None and _APOSTROPHE.search(rest := text.between(first, index + 1)):
                 yield 0.0, Patch(first, index + 1, (_APOSTROPHE.sub(r"\'", rest),))
             first = None
+
+
+def _continuations(text: Written, start: int, end: int) -> Iterator[tuple[float, Patch]]:
+    """Spaces after the backslash that continues a line."""
+    for index in range(start, end - 2):
+        line_end, following = text.lexemes[index + 1 : index + 3]
+        if text.lexemes[index].text == "\\" and is_level(line_end.text):
+            rest = text.source[text.lexemes[index].end : following.end].lstrip(" \t")
+            yield 0.0, Patch(index, index + 3, ("\\" + rest,))
 
 
 def _with_backslashes(written: str, quotes: re.Match[str]) -> Iterator[str]:
