@@ -62,8 +62,8 @@ class AsyncEngine:
                 ...
 
     Args:
-        engine: an engine, which is closed with this object and may be used by other threads meanwhile; or what `Engine`
-            takes.
+        engine: an engine, which is closed with this object and may run requests of other threads meanwhile, but no
+            `take_all`; or what `Engine` takes.
     """
 
     def __init__(self, engine: Engine | HasBundle | ModelBundle) -> None:
