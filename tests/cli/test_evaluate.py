@@ -211,3 +211,22 @@ def test_refused_samples(sfumato, arguments, message):
     done = sfumato("eval", "tiny", *arguments)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_set_steps_limits_as_steps_does(sfumato, checkpoint):
+    arguments = ("eval", checkpoint, "--task", "arithmetic", "--n", 2, "--json")
+    limited, other = (sfumato(*arguments, *more) for more in (("--set", "steps=2"), ("--steps", "2")))
+    assert limited.stdout == other.stdout
+    assert json.loads(limited.stdout)["steps"] == 2
+    done = sfumato(*arguments, "--set", "steps=2", "--steps", "3")
+    assert done.exit_code == 2
+    assert "--set steps=2 is given with --steps; allowed: one of them" in done.stderr
+
+
+def test_answers_do_not_replace_the_samples(sfumato, checkpoint, tmp_path):
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"prompt": "a", "response": "b"}\n')
+    done = sfumato("eval", checkpoint, "--samples", path, "--answers", path)
+    assert done.exit_code == 2
+    assert "the samples themselves; allowed: another file" in done.stderr
+    assert path.read_text() == '{"prompt": "a", "response": "b"}\n'

@@ -110,6 +110,9 @@ def test_report_may_grow_but_not_change(suite: Suite, tmp_path: Path) -> None:
     (tmp_path / "suite.toml").write_text(SUITE.replace("n = 3", "n = 4") + "[tasks.plain]\n")
     grown = Report(read_suite(tmp_path / "suite.toml"), tmp_path / "out")
     assert len(grown.left()["two-steps"]) == 10 - 2
+    (tmp_path / "suite.toml").write_text(SUITE)
+    fewer = Report(read_suite(tmp_path / "suite.toml", ["n=1", "tasks.short.n=1"]), tmp_path / "out")
+    assert {len(cell.records) for cell in fewer.cells()} == {1}
     (tmp_path / "suite.toml").write_text(SUITE.replace("steps = 2", "steps = 3"))
     with pytest.raises(ConfigError, match=r"systems.two-steps.options.steps was 2 and is 3"):
         Report(read_suite(tmp_path / "suite.toml"), tmp_path / "out").left()
@@ -138,6 +141,10 @@ def test_report_may_grow_but_not_change(suite: Suite, tmp_path: Path) -> None:
         (("[tasks.arithmetic]", "[tasks.pairs]"), "tasks.pairs has no path"),
         (("steps = 2", 'sampler = "sampler_here:Slow", stps = 2'), "'sampler_here:Slow' cannot be imported"),
         (('model = "tiny"\n[', 'model = "m"\nurl = "http://x/v1"\nmax_retries = -1\n['), "max_retries is -1; allowed"),
+        (
+            ('model = "tiny"\n[', 'model = "m"\nurl = "http://x/v1"\noptions = {seed = 5}\n['),
+            "systems.tiny.options has seed, which the report sets; allowed: other fields",
+        ),
         (("[tasks.arithmetic]", "[tasks.humaneval]\npath = 'none.jsonl'"), "cannot read none.jsonl"),
     ],
 )
@@ -258,8 +265,8 @@ class _Faulty(BaseHTTPRequestHandler):
             self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
             if fault == "cut":
                 return
-            if fault == "garbage":
-                self.wfile.write(b"data: <html>\n\n")
+            if fault in ("garbage", "list"):
+                self.wfile.write(b"data: <html>\n\n" if fault == "garbage" else b'data: {"choices": ["x"]}\n\n')
                 return
         self.wfile.write(b"data: [DONE]\n\n")
 
@@ -281,15 +288,15 @@ def faulty() -> Iterator[tuple[str, type[_Faulty]]]:
 
 def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]]) -> None:
     url, handler = faulty
-    handler.faults[:] = ["429", "500", "cut", "garbage", "error"]
+    handler.faults[:] = ["429", "500", "cut", "garbage", "error", "list"]
     pauses: list[float] = []
-    config = SystemConfig(model="m", url=url, max_retries=5, options={"temperature": 0.5})
+    config = SystemConfig(model="m", url=url, max_retries=6, options={"temperature": 0.5})
     system = RemoteSystem(config, pauses.append)
     task = TaskConfig().find("arithmetic")
     answer = system.answer(task, task.generate(0), seed=3, max_tokens=9)
-    assert (answer.text, answer.attempts, answer.finish_reason) == ("answer: 4", 6, "stop")
+    assert (answer.text, answer.attempts, answer.finish_reason) == ("answer: 4", 7, "stop")
     assert answer.usage == {"completion_tokens": 3.0, "prompt_tokens": 5.0}
-    assert pauses == [7, 1, 2, 4, 8]
+    assert pauses == [7, 1, 2, 4, 8, 16]
     assert {key: handler.asked[0][key] for key in ("model", "seed", "max_tokens", "temperature")} == {
         "model": "m",
         "seed": 3,

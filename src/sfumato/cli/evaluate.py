@@ -108,6 +108,12 @@ def evaluate(
     options: GenerateOptions = {"system": system, "stop": stop}
     sampling = Sampling(sampler=sampler, temperature=temperature, seed=seed, settings=settings)
     sampling.apply_to(options)
+    if (cap := options.get("steps")) is not None:
+        if steps is not None:
+            raise RequestError(f"--set steps={cap} is given with --steps; allowed: one of them")
+        caps = [cap]
+    if samples is not None and answers is not None and samples.absolute() == answers.absolute():
+        raise RequestError(f"--answers is {str(answers)!r}, the samples themselves; allowed: another file")
     if samples is None and (judge is not None or max_tokens is not None or draws):
         raise RequestError("--judge, --max-tokens or --likelihood is given; allowed: only with --samples")
     if samples is not None and (tasks or gaps or lengths):

@@ -58,6 +58,10 @@ def report(
         print_table([{name: row.get(name) for name in headings_of(rows)} for row in rows], left="task")
     typer.echo(f"{run.directory}/report.html")
     if failed := sum(cell.failed for cell in run.cells()):
+        with run.records() as records:
+            reasons = {each.system: each.error for each in records if each.error is not None and not each.refused}
+        for name, reason in reasons.items():
+            typer.echo(f"{name}: {reason}", err=True)
         typer.echo(f"{count(failed, 'item')} without an answer; run the same command to ask them again", err=True)
         raise typer.Exit(1)
 

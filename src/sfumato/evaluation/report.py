@@ -208,7 +208,9 @@ class Report:
     def cells(self) -> list[Cell]:
         """Known results by task and system."""
         with self.records() as records:
-            return cells_of(list(records), list(self.suite.systems), list(self._tasks))
+            # Of tasks that have fewer items now than when they were asked, these.
+            asked = [each for each in records if each.index < len(self._tasks.get(each.task, (None, []))[1])]
+            return cells_of(asked, list(self.suite.systems), list(self._tasks))
 
     def write_tables(self) -> None:
         """Write report.md, report.html and a plot of the known results."""

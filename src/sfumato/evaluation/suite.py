@@ -38,6 +38,8 @@ from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.corpora import CORPORA, Corpus
 from sfumato.sampling.samplers.base import find_sampler
 
+_OF_ANSWERS = frozenset({"model", "messages", "seed", "stream", "stream_options"})
+"""Fields of requests that a report sets itself."""
 _LOCAL_OPTIONS = frozenset(typing.get_type_hints(GenerateOptions)) - {"seed", "trace", "record", "constraint"}
 
 
@@ -70,6 +72,8 @@ class SystemConfig:
         if self.url:
             if not is_url(self.url):
                 raise ConfigError(f"{where}.url is {self.url!r}; allowed: such as 'http://127.0.0.1:8000/v1'")
+            if fixed := sorted(self.options.keys() & _OF_ANSWERS):
+                raise ConfigError(f"{where}.options has {fixed[0]}, which the report sets; allowed: other fields")
             for given, field_name in ((self.quantize, "quantize"), (self.threads, "threads")):
                 if given:
                     raise ConfigError(f"{where}.{field_name} is for a local model; leave it out with a url")

@@ -178,15 +178,21 @@ class RemoteSystem:
         text = finish_reason = ""
         usage: dict[str, float] = {}
         for chunk in self._chunks(ask):
-            for choice in chunk.get("choices") or ():
-                if piece := (choice.get("delta") or {}).get("content"):
-                    text += piece
-                    first_s = first_s or time.perf_counter() - started
-                finish_reason = choice.get("finish_reason") or finish_reason
-            numbers = (chunk.get("usage") or {}).items()
-            usage |= {name: float(value) for name, value in numbers if isinstance(value, (int, float))}
+            try:
+                for choice in chunk.get("choices") or ():
+                    if piece := (choice.get("delta") or {}).get("content"):
+                        text += piece
+                        first_s = first_s or time.perf_counter() - started
+                    finish_reason = choice.get("finish_reason") or finish_reason
+                numbers = (chunk.get("usage") or {}).items()
+            except (AttributeError, TypeError):
+                shown = json.dumps(chunk)[:60]
+                raise UnreachableError(f"the API sent {shown!r}, which is not a chunk of an answer") from None
+            usage |= {name: float(value) for name, value in numbers if isinstance(value, (int, float)) and value >= 0}
         if not finish_reason:
-            raise UnreachableError("the stream ended before the answer did")
+            raise UnreachableError(
+                "the stream of events ended before the answer did, or is none; is the address right?"
+            )
         total_s = time.perf_counter() - started
         return Answer(
             text=text,

@@ -21,7 +21,7 @@ Row = dict[str, str]
 NOTE = (
     "Scores are shares of correct answers, with 95% intervals (Wilson). Items that a system refused or failed to "
     "answer enter no score. Seconds are medians of items asked one at a time, including the network for an API; CPU "
-    "seconds are of all threads, and other programs on the machine do not lengthen them."
+    "seconds are of all threads; other programs on the machine lengthen them less."
 )
 
 
@@ -231,7 +231,7 @@ def write_tables(
     about = [{"system": name} | {key: str(value) for key, value in facts.items()} for name, facts in systems.items()]
     parts = [("Cost of an answer", [cell.row() for cell in cells])]
     parts += [("Pairwise comparisons", comparisons(cells)), ("Systems", about)]
-    note = NOTE + (f" {left} items are still to be asked." if left else "")
+    note = NOTE + (f" {left} {'item is' if left == 1 else 'items are'} still to be asked." if left else "")
     markdown, page = f"# {title}\n\n{note}\n", f"<h1>{html.escape(title)}</h1>\n<p>{html.escape(note)}</p>\n"
     plot = frontier_plot(cells)
     if plot is not None:
