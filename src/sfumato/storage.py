@@ -53,16 +53,22 @@ def claimed(directory: Path) -> Iterator[None]:
     """Keep other processes that claim a directory out of it, which is created if missing.
 
     Raises:
-        ConfigError: if another one has claimed it.
+        ConfigError: if another one has claimed it, or it cannot be written to.
     """
     from filelock import FileLock, Timeout
 
-    directory.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(directory / ".lock", timeout=0)
     try:
-        with FileLock(directory / ".lock", timeout=0):
-            yield
+        directory.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
     except Timeout:
         raise ConfigError(f"{directory} is in use by another process; wait for its end, or use another --dir") from None
+    except OSError as error:
+        raise ConfigError(f"cannot write to {directory}: {error.strerror or error}") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _copy_attributes(path: Path, other: Path) -> None:

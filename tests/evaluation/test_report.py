@@ -28,6 +28,7 @@ from sfumato.evaluation.suite import Suite, SystemConfig, TaskConfig, read_suite
 from sfumato.evaluation.systems import FailedError, LocalSystem, RemoteSystem, open_system
 from sfumato.evaluation.tables import cells_of, comparisons
 from sfumato.evaluation.tasks import evaluate_task
+from sfumato.storage import claimed
 
 SUITE = """
 n = 3
@@ -178,6 +179,17 @@ def test_results_of_other_weights_are_refused(tmp_path: Path) -> None:
     save_file(weights | {name: weights[name] + 1}, model / "model.safetensors")
     with pytest.raises(ConfigError, match=r"has other results: systems\.mine\.weights was"):
         Report(suite, tmp_path / "out").left()
+
+
+def test_broken_files_and_directories_are_named(suite: Suite, tmp_path: Path) -> None:
+    report = Report(suite, tmp_path / "out")
+    report.run(["tiny"], try_first=1)
+    (tmp_path / "out" / "suite.json").write_text("")
+    with pytest.raises(ConfigError, match=r"suite.json cannot be read: .*; remove .*out, or use another"):
+        report.cells()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"cannot write to .*file: "), claimed(tmp_path / "file"):
+        pass
 
 
 def test_invalid_records_file_is_named(suite: Suite, tmp_path: Path) -> None:

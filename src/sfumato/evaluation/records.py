@@ -69,7 +69,10 @@ class Records:
         known, before = directory / "suite.json", {}
         found = self._read() if self._path.exists() else {}
         if known.exists():
-            before = json.loads(known.read_text("utf-8"))
+            try:
+                before = json.loads(known.read_text("utf-8"))
+            except ValueError as error:
+                raise ConfigError(f"{known} cannot be read: {error}; remove {directory}, or use another") from None
             if differences := _differences(before, meaning, found.values()):
                 raise ConfigError(
                     f"{directory} has other results: {differences[0]}; give another directory, or remove it"
