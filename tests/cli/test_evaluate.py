@@ -230,3 +230,6 @@ def test_answers_do_not_replace_the_samples(sfumato, checkpoint, tmp_path):
     assert done.exit_code == 2
     assert "the samples themselves; allowed: another file" in done.stderr
     assert path.read_text() == '{"prompt": "a", "response": "b"}\n'
+    done = sfumato("eval", checkpoint, "--samples", path, "--answers", tmp_path / "none" / "a.jsonl")
+    assert done.exit_code == 2
+    assert "allowed: a file in an existing directory" in done.stderr

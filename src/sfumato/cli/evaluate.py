@@ -112,6 +112,8 @@ def evaluate(
         if steps is not None:
             raise RequestError(f"--set steps={cap} is given with --steps; allowed: one of them")
         caps = [cap]
+    if answers is not None and not answers.absolute().parent.is_dir():
+        raise RequestError(f"--answers is {str(answers)!r}; allowed: a file in an existing directory")
     if samples is not None and answers is not None and samples.absolute() == answers.absolute():
         raise RequestError(f"--answers is {str(answers)!r}, the samples themselves; allowed: another file")
     if samples is None and (judge is not None or max_tokens is not None or draws):
@@ -170,9 +172,12 @@ def _written(path: Path | None) -> Iterator[Callable[[str, int | None, Sequence[
             json.dumps({"task": task, "steps": steps} | each._asdict(), ensure_ascii=False) + "\n" for each in answers
         )
 
-    yield keep
-    if path is not None:
-        write_atomically(path, "".join(lines).encode("utf-8", "replace"))
+    try:
+        yield keep
+    finally:
+        # After an interrupt too, with what is whole.
+        if path is not None and lines:
+            write_atomically(path, "".join(lines).encode("utf-8", "replace"))
 
 
 def _evaluate_samples(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _TRIED = 2
 """Items per system and task used for the time estimate."""
+_IN_TERMINALS = ("task", "system", "n", "refused", "failed", "right", "95%", "steps", "whole s", "tokens/s")
+"""Columns that are shown in a terminal; report.md has all."""
 
 
 def report(
@@ -55,7 +58,9 @@ def report(
         run.write_tables()
     rows = [cell.row() for cell in run.cells()]
     if rows:
-        print_table([{name: row.get(name) for name in headings_of(rows)} for row in rows], left="task")
+        wide = not sys.stdout.isatty()
+        shown = [name for name in headings_of(rows) if wide or name in _IN_TERMINALS]
+        print_table([{name: row.get(name) for name in shown} for row in rows], left="task")
     typer.echo(f"{run.directory}/report.html")
     if failed := sum(cell.failed for cell in run.cells()):
         with run.records() as records:
