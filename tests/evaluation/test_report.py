@@ -215,7 +215,10 @@ def test_facts_of_systems_outside_the_suite_are_kept(suite: Suite, tmp_path: Pat
     fewer = dataclasses.replace(suite, systems={"tiny": suite.systems["tiny"]})
     Report(fewer, tmp_path).run(try_first=1)
     assert Report(fewer, tmp_path).facts().keys() == {"tiny"}
-    assert Report(suite, tmp_path).facts().keys() >= {"tiny", "two-steps"}
+    facts = Report(suite, tmp_path).facts()
+    assert facts.keys() >= {"tiny", "two-steps"}
+    assert facts["two-steps"]["options"] == {"steps": 2}
+    assert "options" not in facts["tiny"]
 
 
 def _record(system: str, index: int, right: bool | None) -> Record:

@@ -30,6 +30,7 @@ from sfumato.evaluation.tasks import asked_items
 from sfumato.storage import write_json
 
 _FREE = ("n", "key_env", "timeout_s", "max_retries")
+_SETTINGS = ("quantize", "threads", "options")
 _MAX_FAILURES = 5
 _LOG = logging.getLogger(__name__)
 
@@ -201,9 +202,13 @@ class Report:
         return json.loads(self._facts.read_text("utf-8")) if self._facts.exists() else {}
 
     def facts(self) -> dict[str, dict[str, object]]:
-        """Facts about each system, besides its answers."""
+        """Facts about each system, besides its answers, and how the suite sets it."""
         found = self._all_facts()
-        return {name: found[name] for name in self.suite.systems if name in found}
+        return {
+            name: found[name] | {key: given for key in _SETTINGS if (given := getattr(config, key))}
+            for name, config in self.suite.systems.items()
+            if name in found
+        }
 
     def cells(self) -> list[Cell]:
         """Known results by task and system."""

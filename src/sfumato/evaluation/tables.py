@@ -69,6 +69,8 @@ class Cell:
         low, high = self.interval
         row["right"] = f"{self.score:.1%}"
         row["95%"] = f"{low:.0%} to {high:.0%}"
+        if cut := sum(record.finish_reason == "length" for record in self.records):
+            row["cut"] = str(cut)
         if revised := [record for record in self.records if record.first_right is not None]:
             row["wrong→right"] = str(sum(not each.first_right and bool(each.right) for each in revised))
             row["right→wrong"] = str(sum(bool(each.first_right) and not each.right for each in revised))
@@ -170,6 +172,7 @@ def frontier_plot(cells: Sequence[Cell]) -> str | None:
     try:
         import matplotlib
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
     except ImportError:
         return None
     answered = [cell for cell in cells if cell.records]
@@ -183,7 +186,7 @@ def frontier_plot(cells: Sequence[Cell]) -> str | None:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sfumato"}):
         figure = Figure(figsize=(4.2 * columns, 3.1 * rows + 0.5), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
-        shades = matplotlib.colormaps["tab10"]
+        shades, handles = matplotlib.colormaps["tab10"], dict[str, Any]()
         for axes, task in itertools.zip_longest(grid.flat, tasks):
             if task is None:
                 axes.set_axis_off()
@@ -192,32 +195,36 @@ def frontier_plot(cells: Sequence[Cell]) -> str | None:
                 if cell.task == task:
                     low, high = cell.interval
                     number = systems.index(cell.system)
-                    axes.errorbar(
+                    handles[cell.system] = axes.errorbar(
                         max(cell.median_s, 1e-4),
                         cell.score,
                         yerr=[[cell.score - low], [high - cell.score]],
                         fmt="os^Dvp*hX<"[number % 10],
                         color=shades(number % 10),
-                        label=cell.system,
                         capsize=2,
                     )
-            axes.set(title=task, xscale="log", ylim=(-0.04, 1.04), xlabel="seconds per answer", ylabel="right")
+            axes.set(title=_plain(task), xscale="log", ylim=(-0.04, 1.04), xlabel="seconds per answer", ylabel="right")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.xaxis.set_minor_formatter("")
             axes.grid(alpha=0.3)
-        handles: dict[str, Any] = {}
-        for axes in grid.flat:
-            handles |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small")
+        figure.legend(handles.values(), map(_plain, handles), loc="outside lower center", ncols=4, fontsize="small")
         out = StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()
 
 
+def _plain(name: str) -> str:
+    """A name as matplotlib shows it as it is: no mathematics, and not hidden for an underscore."""
+    return f" {name}".replace("$", r"\$")
+
+
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
+body { max-width: 90rem; margin: 2rem auto; padding: 0 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #8884; }
+th, td { padding: 0.25rem 0.6rem; text-align: right; white-space: nowrap; border-bottom: 1px solid #8884; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
 .plot { background: white; border-radius: 8px; }
 .plot svg { max-width: 100%; height: auto; }
