@@ -204,7 +204,7 @@ def _evaluate_samples(
             score = evaluate_samples(
                 model, samples, n=n, judge=reader, draws=draws, on_progress=tell, on_answers=keep, **options
             )
-        scores.append(dataclasses.asdict(score))
+        scores.append(({} if cap is None else {"cap": cap}) | dataclasses.asdict(score))
     if as_json:
         print_objects(scores, "samples")
         return

@@ -64,7 +64,11 @@ def show(model: ModelName, as_json: Json = False) -> None:
         return
     kinds, generation = read_kinds(card["generation"]), card.pop("generation")
     card |= {"size_bytes": format_size(card["size_bytes"]), "parameters": f"{card['parameters']:,}"}
-    for name, value in (card | card.pop("spec") | generation).items():
+    # Of one token after another, the canvas says nothing.
+    written = {"writes": "one token after another"} if spec.autoregressive else {"writes": "canvases", **card["spec"]}
+    of_card = {name: value for name, value in card.items() if name != "spec"}
+    of_generation = {"sampler" if name == "name" else name: value for name, value in generation.items()}
+    for name, value in (of_card | written | of_generation).items():
         if name != FIELD:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             typer.echo(f"{name.removesuffix('_bytes'):<22} {shown}")
