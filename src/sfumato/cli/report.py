@@ -62,7 +62,9 @@ def report(
         shown = [name for name in headings_of(rows) if wide or name in _IN_TERMINALS]
         print_table([{name: row.get(name) for name in shown} for row in rows], left="task")
     typer.echo(f"{run.directory}/report.html")
-    if failed := sum(cell.failed for cell in run.cells()):
+    failed = sum(cell.failed for cell in run.cells())
+    # Of a system that was skipped, the other items too.
+    if failed := failed if tables else max(failed, sum(map(len, run.left(only).values()))):
         with run.records() as records:
             reasons = {each.system: each.error for each in records if each.error is not None and not each.refused}
         for name, reason in reasons.items():
