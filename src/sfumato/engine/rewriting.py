@@ -136,8 +136,9 @@ class Rewriting(PieceWriter):
                     low = coarse[index - 1] if index else 0
                     high = coarse[index + 1] if index + 1 < len(coarse) else max_tokens + 1
                     near |= set(range(low + 1, high)) - set(coarse)
+            near &= set(self.fitting(pieces, range(1, max_tokens + 1), blanks=False))
             if near:
-                fill(self.fitting(pieces, sorted(near), max_tokens, blanks=False))
+                fill(sorted(near))
         if stop:
             tried = {
                 key: editing.expand_result(one, scan(one.text, 0, stop, last=True)[0]) for key, one in tried.items()

@@ -13,6 +13,7 @@ from sfumato.errors import RequestError
 from sfumato.sampling.constraint import backward
 
 Show = Callable[[list[str]], None]
+_MAX_LENGTHS = 16
 
 
 class PieceWriter:
@@ -105,7 +106,7 @@ class PieceWriter:
     def fitting(
         self, pieces: Sequence[editing.Piece], lengths: Sequence[int], max_tokens: int = 0, *, blanks: bool
     ) -> list[int]:
-        """Those lengths of a gap that an allowed text can have; if none, all up to a maximum that one can have.
+        """Those lengths of a gap that an allowed text can have; if none, some up to a maximum that one can have.
 
         Raises:
             RequestError: if there are none of these either.
@@ -117,7 +118,10 @@ class PieceWriter:
         # From which states a text can end after a number of tokens.
         possible = backward(automaton, [-1] * (longest + num_shared), may_end=blanks)[::-1]
         fits = [length for length in range(1, longest + 1) if possible[length + num_shared, automaton.start]]
-        found = [length for length in lengths if length in fits] or [length for length in fits if length <= max_tokens]
+        found = [length for length in lengths if length in fits]
+        if not found:
+            others = [length for length in fits if length <= max_tokens]
+            found = others[:: 1 + len(others) // _MAX_LENGTHS]
         if not found:
             names = " and ".join(self.constraints)
             needed = "shorter or longer" if max_tokens == 0 else f"longer than {longest} tokens"
