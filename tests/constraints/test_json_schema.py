@@ -158,6 +158,8 @@ def kinds(*names: str) -> list[dict[str, Any]]:
         ({"items": {"enum": [*range(9)]}, "uniqueItems": True, "minItems": 1},
          ["[0, 3, 8]", "[7]"], ["[3, 3]", "[]", "[3, 0]"]),
         ({"multipleOf": 5, "minimum": 3, "maximum": 21}, ["5", "10", "20"], ["0", "3", "25", "7", "5.0"]),
+        ({"multipleOf": 5, "allOf": [{"multipleOf": 2}]}, ["0", "10", "-30"], ["5", "2", "15"]),
+        ({"multipleOf": 5, "allOf": [{"multipleOf": 2}], "minimum": 0, "maximum": 20}, ["0", "20"], ["5", "15", "2"]),
         ({"multipleOf": 6, "allOf": [{"multipleOf": 4}], "exclusiveMinimum": -12, "exclusiveMaximum": 24},
          ["0", "12"], ["-12", "24", "6", "4"]),
         ({"type": "object"}, ["{}", '{"a": {"b": 1}}'], ['{"a": {"b": {"c": 1}}}', "[]"]),

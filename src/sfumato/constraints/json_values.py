@@ -89,26 +89,25 @@ def regex_of_number(kind: str, parts: Sequence[Part], pointer: str) -> str:
     negated_upper, upper_open = max(uppers, default=(None, False))
     upper = None if negated_upper is None else -negated_upper
     bounds = Bounds(lower=lower, upper=upper, lower_open=lower_open, upper_open=upper_open)
-    step, multiples = 1, None
-    for part in parts:
-        if "multipleOf" in part.schema:
-            if part.schema["multipleOf"] != int(part.schema["multipleOf"]):
-                raise refusal(part, "multipleOf", "that is no integer")
-            step = math.lcm(step, int(part.schema["multipleOf"]))
-            kind = "integer"
-            if not re.fullmatch("10*", str(step)):
-                multiples = _multiples(bounds, step)
-                if multiples is None:
-                    how = f"other than a power of ten, without bounds that leave at most {_MAX_MULTIPLES}"
-                    raise refusal(part, "multipleOf", how)
+    stepped = [part for part in parts if "multipleOf" in part.schema]
+    for part in stepped:
+        if part.schema["multipleOf"] != int(part.schema["multipleOf"]):
+            raise refusal(part, "multipleOf", "that is no integer")
+    kind = "integer" if stepped else kind
+    step = math.lcm(*(int(part.schema["multipleOf"]) for part in stepped))
     limit = 10**MAX_DIGITS
     if (bounds.lower or 0) > limit or (bounds.upper or 0) < -limit:
         given = " and ".join(part.pointer for part in parts)
         raise RequestError(f"the bounds at {given} leave only numbers beyond 1e{MAX_DIGITS}; allowed: nearer to zero")
-    if multiples is not None:
+    if kind != "integer":
+        regex = regex_of_numbers(bounds)
+    elif re.fullmatch("10*", str(step)):
+        regex = regex_of_integers(bounds, step)
+    elif (multiples := _multiples(bounds, step)) is not None:
         regex = any_of([str(number) for number in multiples]) if multiples else None
     else:
-        regex = regex_of_integers(bounds, step) if kind == "integer" else regex_of_numbers(bounds)
+        how = f"other than a power of ten, without bounds that leave at most {_MAX_MULTIPLES}"
+        raise refusal(stepped[-1], "multipleOf", how)
     if regex is None:
         words = [
             f"{word} {part.schema[word]}" for part in parts for word in sorted(WORDS["number"]) if word in part.schema
