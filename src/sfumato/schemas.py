@@ -21,7 +21,7 @@ Schema = Mapping[str, object] | bool | str | type | HasJsonSchema
 such as a dataclass or ``list[int]``."""
 
 
-def read_schema(given: Schema) -> Any:
+def schema_of(given: Schema) -> Any:
     """A schema as an object of JSON.
 
     Raises:

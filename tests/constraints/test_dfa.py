@@ -30,7 +30,7 @@ def test_of_choices():
 
 @pytest.mark.parametrize(("left", "right"), [("", ""), ("a", ""), ("", "ab"), ("ab", "ba"), ("a", "aab"), ("", "aa")])
 def test_framed(left: str, right: str):
-    found = dfa.framed(left.encode(), right.encode())
+    found = dfa.between(left.encode(), right.encode(), dfa.anything, Budget())
     for text in TEXTS:
         whole = len(text) >= len(left + right) and text.startswith(left) and text.endswith(right)
         assert found.accepts(text) == whole

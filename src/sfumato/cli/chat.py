@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import MODEL_HELP, Sampling, Stop, System, Weights, complete_model
-from sfumato.cli.output import take_stdin
+from sfumato.cli.output import check_target, take_stdin
 from sfumato.cli.run import print_text, print_usage
 from sfumato.config import check_choice, check_number
 from sfumato.data.kinds import visible_turns
@@ -234,8 +234,7 @@ class Conversation:
     def _save(self, file: str) -> None:
         from sfumato.storage import write_atomically
 
-        if not file or not Path(file).absolute().parent.is_dir():
-            raise RequestError(f"save is {file!r}; allowed: a file in an existing directory")
+        check_target("save", file)
         if not self.messages:
             raise RequestError("there is nothing to save yet")
         system = self.options.get("system")

@@ -23,7 +23,7 @@ from sfumato.cli.options import (
     Weights,
     complete_task,
 )
-from sfumato.cli.output import print_objects, print_table, progress
+from sfumato.cli.output import check_target, print_objects, print_table, progress
 from sfumato.errors import RequestError
 from sfumato.storage import write_atomically
 
@@ -112,8 +112,8 @@ def evaluate(
         if steps is not None:
             raise RequestError(f"--set steps={cap} is given with --steps; allowed: one of them")
         caps = [cap]
-    if answers is not None and not answers.absolute().parent.is_dir():
-        raise RequestError(f"--answers is {str(answers)!r}; allowed: a file in an existing directory")
+    if answers is not None:
+        check_target("--answers", str(answers))
     if samples is not None and answers is not None and samples.absolute() == answers.absolute():
         raise RequestError(f"--answers is {str(answers)!r}, the samples themselves; allowed: another file")
     if samples is None and (judge is not None or max_tokens is not None or draws):

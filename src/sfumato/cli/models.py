@@ -64,11 +64,12 @@ def show(model: ModelName, as_json: Json = False) -> None:
         return
     kinds, generation = read_kinds(card["generation"]), card.pop("generation")
     card |= {"size_bytes": format_size(card["size_bytes"]), "parameters": f"{card['parameters']:,}"}
+    of_canvases = card.pop("spec")
     # Of one token after another, the canvas says nothing.
-    written = {"writes": "one token after another"} if spec.autoregressive else {"writes": "canvases", **card["spec"]}
-    of_card = {name: value for name, value in card.items() if name != "spec"}
-    of_generation = {"sampler" if name == "name" else name: value for name, value in generation.items()}
-    for name, value in (of_card | written | of_generation).items():
+    card |= {"writes": "one token after another"} if spec.autoregressive else {"writes": "canvases"} | of_canvases
+    for name, value in (
+        card | {"sampler" if name == "name" else name: value for name, value in generation.items()}
+    ).items():
         if name != FIELD:
             shown = ", ".join(map(str, value)) if isinstance(value, list) else value
             typer.echo(f"{name.removesuffix('_bytes'):<22} {shown}")

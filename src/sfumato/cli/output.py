@@ -152,6 +152,12 @@ def read_file(name: str, path: str) -> str:
         raise RequestError(f"the {name} {path} is not {error.encoding}: {error.reason}") from None
 
 
+def check_target(name: str, path: str) -> None:
+    """Raise RequestError unless a path names a file in an existing directory."""
+    if not path or not Path(path).absolute().parent.is_dir():
+        raise RequestError(f"{name} is {path!r}; allowed: a file in an existing directory")
+
+
 def may_write(target: str) -> bool:
     """Ask whether to write something.
 

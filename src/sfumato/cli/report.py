@@ -62,14 +62,16 @@ def report(
         shown = [name for name in headings_of(rows) if wide or name in _IN_TERMINALS]
         print_table([{name: row.get(name) for name in shown} for row in rows], left="task")
     typer.echo(f"{run.directory}/report.html")
-    failed = sum(cell.failed for cell in run.cells())
-    # Of a system that was skipped, the other items too.
-    if failed := failed if tables else max(failed, sum(map(len, run.left(only).values()))):
+    missing = sum(cell.failed for cell in run.cells())
+    if not tables:
+        # Of a system that was skipped, the other items too.
+        missing = max(missing, sum(map(len, run.left(only).values())))
+    if missing:
         with run.records() as records:
             reasons = {each.system: each.error for each in records if each.error is not None and not each.refused}
         for name, reason in reasons.items():
             typer.echo(f"{name}: {reason}", err=True)
-        typer.echo(f"{count(failed, 'item')} without an answer; run the same command to ask them again", err=True)
+        typer.echo(f"{count(missing, 'item')} without an answer; run the same command to ask them again", err=True)
         raise typer.Exit(1)
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from sfumato.cli.batch import Job, Json, answer_jobs, answer_on_ray, answer_requests, run_batch
 from sfumato.cli.options import Constraints, Model, Sampling, Stop, System, Weights
-from sfumato.cli.output import CONTROLS, count, print_figures, print_objects, read_file, read_stdin
+from sfumato.cli.output import CONTROLS, check_target, count, print_figures, print_objects, read_file, read_stdin
 from sfumato.data.kinds import examples
 from sfumato.errors import RequestError
 from sfumato.interrupts import Signals
@@ -90,8 +90,8 @@ def run(
     if trace == "-" and not as_json:
         raise RequestError("trace is '-'; allowed with --json only: give a file")
     trace_file = None if trace is None or trace == "-" else Path(trace)
-    if trace_file is not None and not trace_file.absolute().parent.is_dir():
-        raise RequestError(f"trace is {trace!r}; allowed: a file in an existing directory")
+    if trace_file is not None:
+        check_target("trace", str(trace))
     if "-" in (prompt, batch) and constraints.schema == "-":
         raise RequestError("prompt and schema are both '-'; allowed: only one of them from stdin")
     live = sys.stdout.isatty() and not as_json and not no_live

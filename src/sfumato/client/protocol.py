@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypedDict
 
 from sfumato.errors import RequestError, ServerError, StaleRevisionError, UnreachableError, unknown
-from sfumato.schemas import Schema, read_schema
+from sfumato.schemas import Schema, schema_of
 
 Json = dict[str, Any]
 Prompt = str | Sequence[Mapping[str, object]]
@@ -227,7 +227,7 @@ def _given(options: ClientOptions) -> Json:
         raise RequestError(unknown("option", foreign[0], ClientOptions.__optional_keys__))
     given = _without_none(options)
     if "schema" in given:
-        given["schema"] = read_schema(given["schema"])
+        given["schema"] = schema_of(given["schema"])
     return given
 
 

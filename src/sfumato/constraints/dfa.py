@@ -301,22 +301,9 @@ def without(strings: Sequence[str], budget: Budget | None = None) -> Language:
     return Language(next_SB, final_S, 1)
 
 
-def framed(left: bytes, right: bytes, _: Budget | None = None) -> Language:
-    """All texts that begin with some bytes and, after that, end with others."""
-    # One state per byte of the left, then one per length of a suffix that begins the right.
-    first = 1 + len(left)
-    next_SB = np.zeros((first + len(right) + 1, 256), dtype=np.int32)
-    for offset, byte in enumerate(left):
-        next_SB[1 + offset, byte] = 2 + offset
-    next_SB[first:] = first
-    for offset in range(len(right) + 1):
-        for byte in set(right):
-            ended = right[:offset] + bytes([byte])
-            kept = next(size for size in range(min(len(ended), len(right)), -1, -1) if ended.endswith(right[:size]))
-            next_SB[first + offset, byte] = first + kept
-    final_S = np.zeros(len(next_SB), dtype=bool)
-    final_S[-1] = True
-    return Language(next_SB, final_S, 1)
+def anything(_: Budget | None = None) -> Language:
+    """All texts."""
+    return Language(np.repeat(np.array([[DEAD], [1]], dtype=np.int32), 256, axis=1), np.array([False, True]), 1)
 
 
 def between(left: bytes, right: bytes, make: Callable[[Budget], Language], budget: Budget) -> Language:

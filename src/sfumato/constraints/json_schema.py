@@ -87,7 +87,7 @@ def read_schema(
                 compiler = SchemaCompiler(plain, jsonschema, budget, order, depth)
                 try:
                     regex = compiler.compile([Part(plain, "#")], "#")
-                except RequestError:
+                except (RequestError, RecursionError):
                     if found is None:
                         raise
                     break

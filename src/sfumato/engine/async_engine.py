@@ -10,7 +10,6 @@ import threading
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
 from typing import TypeVar
 
@@ -40,7 +39,7 @@ class _Watched:
 
     def run(self, requests: Iterable[Request], *, drafts: bool = False) -> Iterator[tuple[int, Event]]:
         # Closed here: a traceback would keep the run alive, and its requests would be cancelled late.
-        with closing(self._engine.run(requests, drafts=True, on_left=self._keep)) as events:
+        with contextlib.closing(self._engine.run(requests, drafts=True, on_left=self._keep)) as events:
             for index, event in events:
                 self._keep(event)
                 if self._abandoned.is_set():

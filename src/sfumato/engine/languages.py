@@ -17,7 +17,7 @@ from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import from_regex
 from sfumato.engine.options import ConstraintOptions
 from sfumato.errors import RequestError, as_list
-from sfumato.schemas import read_schema
+from sfumato.schemas import schema_of
 from sfumato.text.tokenizer import Tokenizer
 
 # Limits on cached automata: their number, and their states in total; a state takes about a kilobyte.
@@ -58,7 +58,7 @@ class Languages:
         wanted: dict[str, tuple[object, Maker]] = {}
         check_choice("order", order := options.get("order", "any"), get_args(Order))
         if (schema := options.get("schema")) is not None:
-            read = read_schema(schema)
+            read = schema_of(schema)
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
         for name, regex in (("regex", options.get("regex")), ("pin", pin)):
             if regex is not None:
@@ -71,8 +71,8 @@ class Languages:
         if (ban := options.get("ban")) is not None and (texts := as_list("ban", ban, "text")):
             wanted["ban"] = texts, functools.partial(dfa.without, texts)
         constraint = options.get("constraint")
-        if not wanted and constraint is None:
-            return self._framed(*frame)
+        if not wanted and constraint is None and frame == ("", ""):
+            return None
         try:
             key = json.dumps([frame, {name: value for name, (value, _) in wanted.items()}]), constraint
         except (TypeError, ValueError) as error:
@@ -86,21 +86,17 @@ class Languages:
 
         names = " and ".join(wanted)
         left, right = (text.encode() for text in frame)
-        makers = [functools.partial(dfa.between, left, right, maker) for _, maker in wanted.values()]
+        makers = [maker for _, maker in wanted.values()] or [dfa.anything]
+        framed = [functools.partial(dfa.between, left, right, maker) for maker in makers]
+        # A frame alone takes no time that another process would save.
+        make = self.make if wanted else self._make_here
         try:
-            automaton = self._remember(key, lambda: self.make(makers))
+            automaton = self._remember(key, lambda: make(framed))
         except RequestError as error:
             raise type(error)(str(error).replace(dfa.UNNAMED, names, 1)) from None
         if automaton is None:
             raise RequestError(f"no text satisfies {names}" + " together; relax one of them" * (len(wanted) > 1))
         return automaton
-
-    def _framed(self, left: str, right: str) -> Automaton | None:
-        """Any text with this prefix and suffix; None if both are empty."""
-        if (left, right) == ("", ""):
-            return None
-        maker = functools.partial(dfa.framed, left.encode(), right.encode())
-        return self._remember(json.dumps((left, right)), lambda: self._make_here([maker]))
 
     def _make_here(self, makers: Sequence[Maker]) -> Automaton | None:
         return make_automaton(makers, self.token_bytes, self.eos_ids)
