@@ -75,6 +75,7 @@ def test_custom_constraint(make_model: Make):
     [
         ({"constraint": "ab"}, "constraint is 'ab'; allowed: an object with start, advance and accepts"),
         ({"constraint": []}, "constraint is .*, which has no hash"),
+        ({"constraint": ([],)}, "constraint is .*, which has no hash"),
         ({"constraint": Alternating(), "choices": ["c"]}, "no text satisfies choices and constraint together"),
         ({"constraint": Alternating(), "stop": ["b"]}, "stop would cut a text that must match constraint"),
     ],

@@ -77,10 +77,12 @@ class Languages:
             key = json.dumps([frame, {name: value for name, (value, _) in wanted.items()}]), constraint
         except (TypeError, ValueError) as error:
             raise RequestError(f"{' or '.join(wanted)} cannot be read: {error}") from None
-        if not isinstance(constraint, Hashable):
+        try:
+            hash(constraint)
+        except TypeError:
             raise RequestError(
                 f"constraint is {constraint!r:.100}, which has no hash; allowed: a frozen dataclass, for example"
-            )
+            ) from None
         if constraint is not None:
             wanted["constraint"] = constraint, functools.partial(from_constraint, constraint)
 
