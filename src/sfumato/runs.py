@@ -142,9 +142,8 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
         numbers |= {f"score/{task}": score.score, f"mean_steps/{task}": score.mean_steps}
     if wanted.bound_batches:
         spec, end_id = run.spec, run.tokenizer.eos_ids[0]
-        window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
         source = (
-            make_source({}, wanted.files, run.tokenizer, window)
+            make_source({}, wanted.files, run.tokenizer, recipe.packing, max_tokens=run.shape.max_position_embeddings)
             if wanted.files
             else held_out_source(recipe.data.tasks, run.tokenizer)
         )

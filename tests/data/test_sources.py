@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from sfumato.data.packing import Document
+from sfumato.data.packing import Document, PackingConfig
 from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_json_lines, read_records
 from sfumato.data.tasks import TASKS, draw, items, problem_key, split_of
 from sfumato.errors import ConfigError
@@ -186,6 +186,31 @@ def test_empty_responses_are_told(tmp_path: Path, byte_tokenizer: Tokenizer, cap
     assert not caplog.records
 
 
+def test_unread_keys_are_told(tmp_path: Path, byte_tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture):
+    lines = ({"prompt": "a", "response": "b", "system": "Be brief."}, {"text": "c", "prompt": "d"}, {"text": "e"})
+    path = write(tmp_path / "some.jsonl", *lines)
+    FileSource(path, byte_tokenizer, 100)
+    [told] = caplog.messages
+    assert told.startswith(f"keys of {path} that are not read: prompt, system; allowed: messages ending")
+
+
+def test_documents_that_are_too_long_are_told(
+    tmp_path: Path, byte_tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture
+):
+    """Texts are cut to windows instead."""
+    lines = ({"prompt": "a", "response": "b"}, {"prompt": "a", "response": "b" * 90}, {"text": "c" * 200})
+    path = write(tmp_path / "some.jsonl", *lines)
+    most = Document(byte_tokenizer.encode_chat([{"role": "user", "content": "a"}]), [0] * 91).num_tokens
+    assert len(every_document(FileSource(path, byte_tokenizer, 300, most))) == 3
+    assert not caplog.messages
+    assert len(every_document(FileSource(path, byte_tokenizer, 300, most - 1))) == 2
+    [told] = caplog.messages
+    assert told.startswith(f"1 of 3 documents of {path} have more than {most - 1} tokens, the first at {path}:2: they")
+    path = write(tmp_path / "other.jsonl", *lines[:2])
+    with pytest.raises(ConfigError, match=r"2 of 2 documents of .* have more than 3 tokens, .*packing\.row_length"):
+        FileSource(path, byte_tokenizer, 300, 3)
+
+
 @pytest.mark.parametrize("name", ["some.txt", "some.jsonl"])
 def test_unreadable_file(tmp_path: Path, name: str):
     path = tmp_path / name
@@ -292,8 +317,10 @@ def test_invalid_weights(weights: list[float]):
 
 def test_a_recipes_source_mixes_tasks_and_files(tmp_path: Path, byte_tokenizer: Tokenizer):
     path = write(tmp_path / "some.jsonl", {"prompt": "a", "response": "b"})
-    source = make_source({"countdown": 1.0, "pi": 0.0}, {str(path): 1.0}, byte_tokenizer, 50)
+    source = make_source(
+        {"countdown": 1.0, "pi": 0.0}, {str(path): 1.0}, byte_tokenizer, PackingConfig(), max_tokens=50
+    )
     prompts = {texts(source.document(seed), byte_tokenizer)[0].split(":")[0] for seed in range(60)}
     assert prompts == {"countdown", "a"}
     with pytest.raises(ConfigError, match="unknown task 'countdwn'; did you mean 'countdown'"):
-        make_source({"countdwn": 1.0}, {}, byte_tokenizer, 50)
+        make_source({"countdwn": 1.0}, {}, byte_tokenizer, PackingConfig(), max_tokens=50)

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import sfumato
 from sfumato.checkpoints.load import load_checkpoint
 from sfumato.config import load_recipe
 from sfumato.data.tasks import TASKS, split_of
 from sfumato.errors import CheckpointError, ConfigError
+from sfumato.models.model import AttentionSpec
 from sfumato.spec import DEFAULT
 from sfumato.text.tokenizer import Tokenizer
 from sfumato.training import run as recipes
@@ -205,6 +207,27 @@ def test_run_starts_from_a_checkpoint(path: Path, tmp_path: Path):
         Run(read(path, start, "model.hidden_size=12"), tmp_path / "three")
     with pytest.raises(CheckpointError, match=r"no such file or directory: .*nowhere; allowed: a checkpoint directory"):
         Run(read(path, f"init_from={tmp_path / 'nowhere'}"), tmp_path / "four")
+
+
+def test_run_starts_from_a_shallower_checkpoint(path: Path, tmp_path: Path):
+    """A deeper model computes the same before its first step."""
+    first = Run(read(path, "model.num_hidden_layers=2", "train.seed=5"), tmp_path / "one")
+    first.save_checkpoint()
+    start = f"init_from={first.checkpoint_directory}"
+    second = Run(read(path, start, "model.num_hidden_layers=5"), tmp_path / "two")
+    tokens_BT = torch.tensor([first.tokenizer.encode("countdown: 1 2 3")])
+    indices_BT = torch.arange(tokens_BT.shape[1])[None]
+
+    def logits(run: Run) -> Tensor:
+        with torch.no_grad():
+            return run.trainer.model.logits(run.trainer.model(tokens_BT, indices_BT, AttentionSpec(causal=True)))
+
+    assert second.trainer.model.config.num_hidden_layers == 5
+    torch.testing.assert_close(logits(second), logits(first), rtol=0, atol=0)
+    second.trainer.run()
+    assert not torch.equal(logits(second), logits(first))
+    with pytest.raises(ConfigError, match=r"its tensors do not fit this model: .*model\.layers\.1\."):
+        Run(read(path, start, "model.num_hidden_layers=1"), tmp_path / "three")
 
 
 def test_text_without_a_loss_drafts_no_more(path: Path, tmp_path: Path):

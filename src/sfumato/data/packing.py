@@ -53,6 +53,10 @@ class Document:
     teacher: Targets | None = field(default=None, compare=False, repr=False)
     """A teacher's stored predictions for the response, if any."""
 
+    @property
+    def num_tokens(self) -> int:
+        return len(self.prompt) + len(self.response)
+
 
 class Source(Protocol):
     """A source of documents with random access, so that resuming needs no state."""
@@ -350,13 +354,12 @@ def pack(
     room, num_too_long = FILL * config.rows * config.row_length, 0
     while room > 0:
         document = source.document(rng.getrandbits(62))
-        num_tokens = len(document.prompt) + len(document.response)
         for pieces in _lay_out(document, config, layout, rng, end_id):
             size = sum(len(piece.tokens) for piece in pieces)
-            if size > config.row_length or 0 < max_tokens < num_tokens:
+            if size > config.row_length or 0 < max_tokens < document.num_tokens:
                 num_too_long += 1
                 if num_too_long > _MAX_TOO_LONG:
-                    each = f"{num_tokens} tokens, and with its canvases {size} positions"
+                    each = f"{document.num_tokens} tokens, and with its canvases {size} positions"
                     raise ConfigError(f"many documents of one batch do not fit, the last with {each}: {limits}")
                 _tell_of_long(limits)
                 continue
@@ -375,10 +378,6 @@ def pack(
 @functools.cache
 def _tell_of_long(limits: str) -> None:
     _LOG.warning("documents that do not fit with their canvases are left out: %s", limits)
-
-
-def _round_up(count: int, length: int) -> int:
-    return -(-count // length) * length
 
 
 def _lay_out(
@@ -401,9 +400,10 @@ def _lay_out(
         length = next((n for n in enough[:-1] if rng.random() < 0.5), enough[-1])
         if rng.random() < config.cut_share:
             room = config.row_length - len(prompt) - len(response)
-            fitting = [n for n in config.canvas_lengths if config.canvas_copies * _round_up(len(response), n) <= room]
+            rounded = {n: len(response) + -len(response) % n for n in config.canvas_lengths}
+            fitting = [n for n in config.canvas_lengths if config.canvas_copies * rounded[n] <= room]
             length = rng.choice(fitting or [length])
-        filled = waiting + [end_id] * (_round_up(len(waiting), length) - len(waiting))
+        filled = waiting + [end_id] * (-len(waiting) % length)
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
     text = (prompt + response)[:first] + [token for canvas in canvases for token in canvas]
     copies: list[_Piece] = []

@@ -8,16 +8,18 @@ import json
 import logging
 import math
 import random
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.data.packing import Document, Source
+from sfumato.data.packing import Document, PackingConfig, Source
 from sfumato.data.shards import MANIFEST, Manifest, Targets, read_targets
 from sfumato.data.tasks import Split, draw, find_task
 from sfumato.errors import ConfigError, RequestError
@@ -25,6 +27,7 @@ from sfumato.text.chat import Message
 from sfumato.text.tokenizer import Tokenizer
 
 _LOG = logging.getLogger(__name__)
+_LINES = "messages ending with the assistant's, prompt and response, or text"
 _TABLES = frozenset({".csv", ".json", ".tsv", ".xlsx", ".yaml", ".yml"})
 """Ends of files that are no prose, and no lines of JSON either."""
 
@@ -81,6 +84,8 @@ class Record:
     """The response, or the text."""
     where: str
     """Path and line, for messages."""
+    unread: frozenset[str] = frozenset()
+    """Keys of the line that mean nothing here."""
 
 
 class FileSource:
@@ -89,26 +94,42 @@ class FileSource:
     Args:
         path: see `read_records`.
         window: maximum tokens of a text per document; longer texts are cut at a random position per seed.
+        max_tokens: chats of more tokens are left out.
         teacher_top: number of a teacher's likeliest tokens per document, if a directory has them.
 
     Raises:
         ConfigError: as for `read_records`; if the chat template refuses a chat; if stored predictions are for other
-            tokens, or too few.
+            tokens, or too few; if all chats are too long.
         CheckpointError: if the files of stored predictions do not match the manifest.
     """
 
-    def __init__(self, path: Path, tokenizer: Tokenizer, window: int, teacher_top: int = 0) -> None:
+    def __init__(
+        self, path: Path, tokenizer: Tokenizer, window: int, max_tokens: int = sys.maxsize, teacher_top: int = 0
+    ) -> None:
         records = read_records(path)
+        if unread := frozenset[str]().union(*(record.unread for record in records)):
+            _LOG.warning("keys of %s that are not read: %s; allowed: %s", path, ", ".join(sorted(unread)), _LINES)
         empty = [record.where for record in records if record.turns and not record.text.strip()]
         if empty:
             told = "%d responses of %s are empty, the first at %s: the model learns to answer with nothing"
             _LOG.warning(told, len(empty), path, empty[0])
         self._documents = [_document(record, tokenizer) for record in records]
-        self._windows = [None if record.turns else window for record in records]
         self.taught = False
         """Whether documents come with teacher predictions."""
         if teacher_top and (path / MANIFEST).exists():
             self._teach(path, [record.where for record in records], teacher_top)
+        kept = [
+            not record.turns or each.num_tokens <= max_tokens
+            for record, each in zip(records, self._documents, strict=True)
+        ]
+        if not all(kept):
+            many = f"{kept.count(False)} of {len(kept)} documents of {path} have more than {max_tokens} tokens"
+            told = f"{many}, the first at {records[kept.index(False)].where}"
+            if not any(kept):
+                raise ConfigError(f"{told}; allowed: up to packing.row_length and the model's max_position_embeddings")
+            _LOG.warning("%s: they are left out", told)
+        self._documents = list(compress(self._documents, kept))
+        self._windows = [None if record.turns else window for record in compress(records, kept)]
 
     def document(self, seed: int) -> Document:
         rng = random.Random(seed)
@@ -239,20 +260,28 @@ def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
 
 
 def make_source(
-    tasks: Mapping[str, float], files: Mapping[str, float], tokenizer: Tokenizer, window: int, *, teacher_top: int = 0
+    tasks: Mapping[str, float],
+    files: Mapping[str, float],
+    tokenizer: Tokenizer,
+    packing: PackingConfig,
+    *,
+    max_tokens: int,
+    teacher_top: int = 0,
 ) -> Source:
     """Build the source that a recipe describes.
 
     Args:
         tasks: weight by task name.
         files: weight by path.
-        window: maximum tokens of a file's text per document.
+        packing: how documents become rows. A canvas adds as many positions as it has tokens.
+        max_tokens: maximum length of a document, the model's.
         teacher_top: number of stored teacher tokens to load with the documents; 0 loads none.
 
     Raises:
         ConfigError: as for `FileSource`, or if a file does not exist.
     """
-    of_files = [FileSource(Path(path), tokenizer, window, teacher_top) for path in files]
+    window, room = packing.row_length // (2 + packing.canvas_copies), min(packing.row_length, max_tokens)
+    of_files = [FileSource(Path(path), tokenizer, window, room, teacher_top) for path in files]
     if teacher_top and not any(source.taught for source in of_files):
         raise ConfigError(
             f'the teacher is "stored", but none of {list(files)} has stored predictions; allowed: '
@@ -282,17 +311,15 @@ def _document(record: Record, tokenizer: Tokenizer) -> Document:
 
 
 def _record(value: Any, where: str) -> Record:
+    unread = frozenset(value) if isinstance(value, dict) else frozenset[str]()
     match value:
         case {"messages": [*turns, {"role": "assistant", "content": str(response)}]} if turns and all(
             isinstance(turn, dict) for turn in turns
         ):
-            return Record(turns, response, where)
+            return Record(turns, response, where, unread - {"messages"})
         case {"prompt": str(prompt), "response": str(response)} if prompt:
-            return Record([{"role": "user", "content": prompt}], response, where)
+            return Record([{"role": "user", "content": prompt}], response, where, unread - {"prompt", "response"})
         case {"text": str(text)} if text:
-            return Record((), text, where)
+            return Record((), text, where, unread - {"text"})
     found = f"has {', '.join(value) or 'no keys'}" if isinstance(value, dict) else f"is {json.dumps(value):.60}"
-    raise ConfigError(
-        f"{where} {found}; allowed: messages ending with the assistant's, prompt and response, or text; "
-        "only a response may be empty"
-    )
+    raise ConfigError(f"{where} {found}; allowed: {_LINES}; only a response may be empty")

@@ -93,9 +93,9 @@ class DecoderConfig(ModelConfig):
                 f"num_key_value_heads is {self.num_key_value_heads}; allowed: a divisor of "
                 f"num_attention_heads = {self.num_attention_heads}"
             )
-        edges = self.length_buckets
-        if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
-            raise ConfigError(f"length_buckets is {list(edges)}; allowed: lengths of 1 or more, ascending")
+        edges, room = self.length_buckets, self.max_position_embeddings
+        if list(edges) != sorted(set(edges)) or not all(1 <= edge <= room for edge in edges):
+            raise ConfigError(f"length_buckets is {list(edges)}; allowed: lengths of 1 to {room}, ascending")
         check_range(self, "partial_rotary_factor", 0, 1, above=True)
         if self.head_dim % 2:
             raise ConfigError(f"head_dim is {self.head_dim}; allowed: an even number (rotary pairs)")

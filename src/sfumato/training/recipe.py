@@ -149,8 +149,8 @@ class Recipe:
     evaluation: EvaluationConfig = EvaluationConfig()
     """Evaluations during training."""
     init_from: str = ""
-    """Checkpoint to start from: a name, a directory, a GGUF file or a hub id; parts that it lacks are initialized.
-    Without a [model], its shape is used as well."""
+    """Checkpoint to start from: a name, a directory, a GGUF file or a hub id; parts that it lacks are initialized,
+    layers that it lacks as copies of others that change nothing at first. Without a [model], its shape is used too."""
 
     def __post_init__(self) -> None:
         if self.generation_spec is not None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from sfumato.checkpoints.load import Checkpoint, build, load_checkpoint, save_checkpoint
 from sfumato.checkpoints.registry import find_model, open_checkpoint
@@ -41,6 +42,7 @@ from sfumato.training.state import Record
 from sfumato.training.trainer import Trainer
 
 _LOG = logging.getLogger(__name__)
+_LAYERS = "model.layers."
 
 
 class Run:
@@ -109,12 +111,12 @@ class Run:
         make_batch = None
         if recipe.code is None:
             self._text_tokenizer = self.world.first(self._tokenizer)
-            window = recipe.packing.row_length // (2 + recipe.packing.canvas_copies)
             source = make_source(
                 recipe.data.tasks,
                 recipe.data.files,
                 self.tokenizer,
-                window,
+                recipe.packing,
+                max_tokens=room,
                 teacher_top=recipe.objective.teacher_top if recipe.objective.stored_teacher else 0,
             )
         elif self.shape.lexemes is not None:
@@ -270,13 +272,34 @@ class Run:
         model = Decoder(recipe.model)
         model.initialize(recipe.train.seed)
         if found is not None:
-            start, state = _of_ours(found.model, recipe.init_from).state_dict(), model.state_dict()
+            first = _of_ours(found.model, recipe.init_from)
+            layers = first.config.num_hidden_layers, recipe.model.num_hidden_layers
+            start, state = _deepen(first.state_dict(), *layers), model.state_dict()
             alien = [name for name in start if name not in state or start[name].shape != state[name].shape]
             if alien:
                 raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
             model.load_state_dict(state | start)
             _correct(model, recipe, start)
         return model, found
+
+
+def _deepen(state: dict[str, Tensor], num_layers: int, num_wanted: int) -> dict[str, Tensor]:
+    """Weights of a deeper model that computes the same: some layers are followed by a copy that adds nothing.
+
+    The copies' output projections are zero, as in LLaMA Pro's block expansion (Wu et al. 2024).
+    """
+    if num_wanted <= num_layers:
+        return state
+    deeper = {name: tensor for name, tensor in state.items() if not name.startswith(_LAYERS)}
+    sources = [index * num_layers // num_wanted for index in range(num_wanted)]
+    for index, source in enumerate(sources):
+        is_copy = index > 0 and sources[index - 1] == source
+        prefix = f"{_LAYERS}{source}."
+        for name, tensor in state.items():
+            if name.startswith(prefix):
+                adds = is_copy and ("o_proj" in name or "down_proj" in name)
+                deeper[f"{_LAYERS}{index}.{name.removeprefix(prefix)}"] = torch.zeros_like(tensor) if adds else tensor
+    return deeper
 
 
 def outline(recipe: Recipe) -> Decoder:
