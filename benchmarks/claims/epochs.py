@@ -51,9 +51,10 @@ def measure(n: int) -> Iterator[Row]:
 
 def documents_a_step(recipe: Recipe, tokenizer: Tokenizer, n: int) -> float:
     """Mean number of documents in a batch of a recipe, from its first n."""
-    source = make_source(recipe.data.tasks, recipe.data.files, tokenizer, recipe.packing.row_length)
+    packing = recipe.packing
+    source = make_source(recipe.data.tasks, recipe.data.files, tokenizer, packing, max_tokens=packing.row_length)
     batches = (
-        pack(source, recipe.packing, seed=0, step=step, end_id=0, spec=recipe.generation_spec or DEFAULT)
+        pack(source, packing, seed=0, step=step, end_id=0, spec=recipe.generation_spec or DEFAULT)
         for step in range(n)
     )
     return fmean(float((batch.documents_BT.amax(1) + 1).sum()) for batch in batches)

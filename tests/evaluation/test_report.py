@@ -301,7 +301,7 @@ def faulty() -> Iterator[tuple[str, type[_Faulty]]]:
     server.server_close()
 
 
-def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]]) -> None:
+def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]], caplog: pytest.LogCaptureFixture) -> None:
     url, handler = faulty
     handler.faults[:] = ["429", "500", "cut", "garbage", "error", "list"]
     pauses: list[float] = []
@@ -312,6 +312,9 @@ def test_failing_api_is_retried(faulty: tuple[str, type[_Faulty]]) -> None:
     assert (answer.text, answer.attempts, answer.finish_reason) == ("answer: 4", 7, "stop")
     assert answer.usage == {"completion_tokens": 3.0, "prompt_tokens": 5.0}
     assert pauses == [7, 1, 2, 4, 8, 16]
+    assert [told.partition("); ")[2] for told in caplog.messages] == [
+        f"retry {number} of 6 in {pause_s:.1f} s" for number, pause_s in enumerate(pauses, 1)
+    ]
     assert {key: handler.asked[0][key] for key in ("model", "seed", "max_tokens", "temperature")} == {
         "model": "m",
         "seed": 3,

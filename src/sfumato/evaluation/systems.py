@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from sfumato.engine.options import GenerateOptions
 from sfumato.errors import CapacityError, ConfigError, ServerError, SfumatoError, UnreachableError
 from sfumato.evaluation.suite import SystemConfig
 from sfumato.evaluation.tasks import first_accepted_answer
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +173,10 @@ class RemoteSystem:
                 if is_final or attempt > self._config.max_retries:
                     raise FailedError(str(error), attempt, refused=is_final and _is_too_long(error)) from error
                 asked_s = error.retry_after_s if isinstance(error, ServerError) else None
-                self._pause(min(60.0, 0.5 * 2 ** (attempt - 1) if asked_s is None else asked_s))
+                pause_s = min(60.0, 0.5 * 2 ** (attempt - 1) if asked_s is None else asked_s)
+                told = "%s did not answer (%s); retry %d of %d in %.1f s"
+                _LOG.warning(told, self._config.model, error, attempt, self._config.max_retries, pause_s)
+                self._pause(pause_s)
         raise AssertionError("the last attempt ends in an answer or an error")
 
     def _answer_of(self, ask: Ask, attempt: int) -> Answer:
