@@ -54,8 +54,7 @@ def documents_a_step(recipe: Recipe, tokenizer: Tokenizer, n: int) -> float:
     packing = recipe.packing
     source = make_source(recipe.data.tasks, recipe.data.files, tokenizer, packing, max_tokens=packing.row_length)
     batches = (
-        pack(source, packing, seed=0, step=step, end_id=0, spec=recipe.generation_spec or DEFAULT)
-        for step in range(n)
+        pack(source, packing, seed=0, step=step, end_id=0, spec=recipe.generation_spec or DEFAULT) for step in range(n)
     )
     return fmean(float((batch.documents_BT.amax(1) + 1).sum()) for batch in batches)
 
