@@ -295,7 +295,7 @@ def test_a_cell_alone_names_records_only_where_one_column_has_it():
 def test_what_says_to_toggle_changes_what_is():
     lines = [line.replace("{ref}", "Moving") for line in texts()["toggles"]["bold"].strip().split("\n")]
     for shown in ("", " bold"):
-        found = drawn_about(f"a page\n b text{shown}: Moving\n c button: Go", 1500)
+        found = drawn_about(f"a page\n b text{shown}: Moving\n c button: Go", 6000)
         said = [plain(each.sentence) for each in found if " b bold" in each.program]
         assert any(line in sentence for line in lines for sentence in said)
 
