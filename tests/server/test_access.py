@@ -142,7 +142,7 @@ def test_full_queue_gives_retry_after(guarded: Served):
     guarded.wait_until_idle()
 
 
-def test_keys_are_stored_as_hashes(tmp_path: Path):
+def test_keys_are_stored_as_hashes(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     file = tmp_path / "keys.toml"
     made = add_key(file, "anna", {"requests_per_minute": 3, "positions_per_day": None})
     other = add_key(file, "ben", {})
@@ -166,9 +166,11 @@ def test_keys_are_stored_as_hashes(tmp_path: Path):
             Access(path=file)
     file.write_text("[anna]\nsha256 = 3\n")
     assert access.find(f"Bearer {made}").name == "anna", "as long as the file cannot be read"  # type: ignore[union-attr]
+    caplog.clear()
     file.write_text("")
     with pytest.raises(ApiError, match="unknown API key"):
         access.find(f"Bearer {made}")
+    assert caplog.messages == [f"{file} has no keys: requests are refused until --add-key NAME creates one"]
     for digest in ("3", f'"{"é" * 64}"', f'"{"A" * 64}"'):
         file.write_text(f"[anna]\nsha256 = {digest}\n")
         with pytest.raises(ConfigError, match="sha256"):

@@ -83,6 +83,8 @@ class Access:
         if changed != self._changed:
             self._changed = changed
             self.keys = _read(self._path)
+            if not self.keys:
+                logger.warning("%s has no keys: requests are refused until --add-key NAME creates one", self._path)
 
     def find(self, authorization: str | None, x_api_key: str | None = None) -> Key | None:
         """The key of a request; None if none is needed.
