@@ -154,6 +154,43 @@ def test_ticks_are_one_line_of_the_history(page: Page):
     expect(page.get_by_role("button", name="Delete Van")).to_be_focused()
 
 
+TABLE = "a page\n b table: Name | Price\n  c record: Tea | 12\n  d record: Milk | 3\n e list\n  f item: Old"
+
+
+def test_entries_can_be_edited_by_hand(page: Page, check_accessibility: Callable[[Page], None]):
+    keep(page, TABLE)
+    rows, item = page.locator("sf-screen tbody tr"), page.locator("sf-screen li")
+    page.get_by_role("button", name="Edit Milk").click()
+    check_accessibility(page)
+    expect(page.get_by_role("textbox", name="Name")).to_be_focused()
+    page.get_by_role("textbox", name="Name").fill("Oat | milk")
+    page.keyboard.press("Tab")
+    page.keyboard.type("4")
+    # Within a field, the keys of an entry are those of the text.
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    expect(rows.nth(1)).to_contain_text("Oat / milk")
+    expect(rows.nth(1).locator("td").nth(1)).to_contain_text("4")
+    expect(page.get_by_role("button", name="Edit Oat / milk")).to_be_focused()
+    page.keyboard.press("F2")
+    page.get_by_role("textbox", name="Price").fill("5")
+    page.keyboard.press("Escape")
+    expect(rows.nth(1).locator("td").nth(1)).to_contain_text("4")
+    # Whoever goes on elsewhere keeps what was typed; nothing is not kept.
+    page.get_by_role("button", name="Edit Old").click()
+    page.get_by_role("textbox", name="Text").fill("New")
+    page.locator("h1").click()
+    expect(item).to_contain_text("New")
+    page.get_by_role("button", name="Edit New").click()
+    page.get_by_role("textbox", name="Text").fill(" ")
+    page.keyboard.press("Enter")
+    expect(item).to_contain_text("New")
+    for _ in range(2):
+        page.get_by_role("button", name="Undo", exact=True).click()
+    expect(rows.nth(1)).to_contain_text("Milk")
+    expect(item).to_contain_text("Old")
+
+
 def test_form_sends_nothing_and_says_so(page: Page):
     keep(page, FORM)
     requests: list[str] = []

@@ -8,6 +8,7 @@ import { get, holderOf, kind, PageError, slot, walk, type Component } from "./tr
 export type Action =
   | { type: "set"; slot: string; word: string }
   | { type: "toggle"; slot: string }
+  | { type: "rename"; slot: string; says: readonly string[] }
   | { type: "add"; slot: string; text: string }
   | { type: "remove"; slot: string }
   | { type: "move"; slot: string; by: 1 | -1 }
@@ -43,6 +44,10 @@ export function programOf(page: Component, action: Action): string | null {
       if (component === undefined) return null;
       return `${get(component, "on") === undefined ? "set" : "clear"} ${action.slot} on`;
     }
+    case "rename": {
+      const component = slot(page, action.slot);
+      return component === undefined ? null : renaming(page, component, action.says.map(tidy));
+    }
     case "add":
       return addition(page, action.slot, action.text);
     case "remove":
@@ -71,6 +76,20 @@ export function programOf(page: Component, action: Action): string | null {
 /** What a program may say of what was typed. */
 export function tidy(text: string): string {
   return text.replaceAll("|", "/").replace(/\s+/gu, " ").trim();
+}
+
+/** What an entry says from now on: its text, or one text for each column. */
+function renaming(page: Component, of: Component, says: readonly string[]): string | null {
+  if (of.kind !== "record") {
+    const [text = ""] = says;
+    return text === "" || text === of.text ? null : `text ${of.id}: ${text}`;
+  }
+  const columns = holderOf(page, of.id)?.cells ?? [];
+  const lines = columns.flatMap((column, index) => {
+    const said = says[index] || "-";
+    return said === of.cells[index] ? [] : [`cell ${of.id} ${column} | ${said}`];
+  });
+  return lines.length === 0 ? null : lines.join("\n");
 }
 
 function addition(page: Component, id: string, typed: string): string | null {

@@ -161,19 +161,29 @@ const parts = css`
     text-decoration: line-through;
     text-decoration-color: color-mix(in oklab, currentcolor 60%, transparent);
   }
-  .remove {
+  .tools {
+    display: inline-flex;
+    opacity: 0;
+  }
+  .tools button {
     padding: 0 0.5rem;
     line-height: 1.5;
-    opacity: 0;
     color: var(--soft);
   }
-  :is(li, tr):is(:hover, :focus-within) .remove {
+  :is(li, tr):is(:hover, :focus-within) .tools {
     opacity: 1;
   }
   @media (hover: none) {
-    .remove {
+    .tools {
       opacity: 1;
     }
+  }
+  input.says {
+    min-width: 0;
+  }
+  td input.says {
+    width: 100%;
+    min-width: 4rem;
   }
   .hidden-note {
     color: var(--soft);
@@ -243,7 +253,7 @@ const parts = css`
   td.number {
     font-variant-numeric: tabular-nums;
   }
-  td .remove {
+  td .tools {
     float: right;
   }
   [role="tablist"] {

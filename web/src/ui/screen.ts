@@ -1,6 +1,6 @@
 /** A page of components as it is seen and used; what is done to it comes out as programs, or as questions. */
 import { html, LitElement, nothing, type PropertyValues } from "lit";
-import { customElement, property } from "lit/decorators.js";
+import { customElement, property, state } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
 import { repeat } from "lit/directives/repeat.js";
 import { controls } from "../components/base";
@@ -50,6 +50,8 @@ export class ScreenElement extends LitElement {
   @property({ type: Boolean }) draft = false;
   /** The theme where the page has none: light, as its schema says, or that of the studio. */
   @property() theme: "light" | "studio" = "light";
+  /** The entry that is edited by hand. */
+  @state() private editing: string | null = null;
   private changed: ReadonlySet<string> = new Set();
   /** What was deleted while the keyboard was in it, and its place among what can be. */
   private deleted: { id: string; place: number } | null = null;
@@ -165,9 +167,16 @@ export class ScreenElement extends LitElement {
           class=${this.classes(child)}
           data-slot=${child.id}
           @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, child.id)}
+          @focusout=${(event: FocusEvent) => this.onEntryLeft(event, child.id)}
         >
-          ${child.kind === "checkbox" ? this.checkbox(child) : this.item(child)}
-          ${this.removal(child, child.text)}
+          ${
+            this.editing === child.id
+              ? this.edited(child.text, "Text")
+              : child.kind === "checkbox"
+                ? this.checkbox(child)
+                : this.item(child)
+          }
+          ${this.tools(child, child.text)}
         </li>`,
     );
     return html`${of.text === "" ? nothing : html`<h3>${of.text}</h3>`}
@@ -188,14 +197,38 @@ export class ScreenElement extends LitElement {
     return html`<button class="quiet says" @click=${() => this.clicked(id, "open", text)}>${text}</button>`;
   }
 
-  private removal({ id }: Component, text: string) {
-    return html`<button
-      class="quiet remove"
-      aria-label="Delete ${text}"
-      @click=${() => this.act({ type: "remove", slot: id })}
-    >
-      ×
-    </button>`;
+  /** What can be done to an entry besides using it; nothing while it is edited. */
+  private tools({ id }: Component, text: string) {
+    if (this.editing === id) return nothing;
+    return html`<span class="tools"
+      ><button
+        class="quiet"
+        aria-label="Edit ${text}"
+        title="F2"
+        data-edits=${id}
+        @click=${() => (this.editing = id)}
+      >
+        ✎</button
+      ><button
+        class="quiet remove"
+        aria-label="Delete ${text}"
+        @click=${() => this.act({ type: "remove", slot: id })}
+      >
+        ×
+      </button></span
+    >`;
+  }
+
+  /** The field of a text that is edited by hand. */
+  private edited(text: string, label: string) {
+    return html`<input
+      class="says"
+      data-edited
+      aria-label=${label}
+      maxlength="32"
+      autocomplete="off"
+      .value=${text}
+    />`;
   }
 
   private hiddenNote(of: Component) {
@@ -305,11 +338,13 @@ export class ScreenElement extends LitElement {
           class=${this.classes(record)}
           data-slot=${record.id}
           @keydown=${(event: KeyboardEvent) => this.onEntryKey(event, record.id)}
+          @focusout=${(event: FocusEvent) => this.onEntryLeft(event, record.id)}
         >
           ${record.cells.map(
             (cell, index) =>
               html`<td class=${/^-?\d/.test(cell) ? "number" : ""}>
-                ${cell}${index === record.cells.length - 1 ? this.removal(record, record.cells[0] ?? "") : nothing}
+                ${this.editing === record.id ? this.edited(cell, of.cells[index] ?? "") : cell}
+                ${index === record.cells.length - 1 ? this.tools(record, record.cells[0] ?? "") : nothing}
               </td>`,
           )}
         </tr>`,
@@ -383,11 +418,35 @@ export class ScreenElement extends LitElement {
   }
 
   private onEntryKey(event: KeyboardEvent, id: string): void {
+    if (event.isComposing) return;
+    if (this.editing === id) {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      if (event.key === "Enter") this.save(id);
+      this.editing = null;
+      event.preventDefault();
+      void this.updateComplete.then(() =>
+        this.renderRoot.querySelector<HTMLElement>(`[data-edits="${id}"]`)?.focus(),
+      );
+      return;
+    }
     const by = event.altKey ? ({ ArrowUp: -1, ArrowDown: 1 } as const)[event.key] : undefined;
     if (event.key === "Delete") this.act({ type: "remove", slot: id });
+    else if (event.key === "F2") this.editing = id;
     else if (by !== undefined) this.act({ type: "move", slot: id, by });
     else return;
     event.preventDefault();
+  }
+
+  private onEntryLeft(event: FocusEvent, id: string): void {
+    const [entry, left] = [event.currentTarget as Element, event.target as Element];
+    const stays = entry.contains(event.relatedTarget as Node | null);
+    if (this.editing === id && left.matches("[data-edited]") && !stays) this.save(id);
+  }
+
+  private save(id: string): void {
+    const fields = this.renderRoot.querySelectorAll<HTMLInputElement>("[data-edited]");
+    this.editing = null;
+    this.act({ type: "rename", slot: id, says: [...fields].map(({ value }) => value) });
   }
 
   private shown(): Component {
@@ -409,7 +468,8 @@ export class ScreenElement extends LitElement {
   }
 
   private act(action: Exclude<Action, { type: "ask" | "add" | "theme" }>): void {
-    const value = "by" in action ? String(action.by) : "word" in action ? action.word : "";
+    const number = "by" in action ? String(action.by) : "";
+    const value = "word" in action ? action.word : "says" in action ? action.says.join(" | ") : number;
     if (!this.clicked(action.slot, action.type, value)) return;
     if (action.type === "remove") this.noteDeleted(action.slot);
     const program = programOf(this.shown(), action);
@@ -422,8 +482,11 @@ export class ScreenElement extends LitElement {
     if (entry) this.deleted = { id, place: all.findIndex((each) => entry.contains(each)) };
   }
 
-  override updated(): void {
+  override updated(changes: PropertyValues): void {
     const { deleted, page } = this;
+    if (this.editing !== null && changes.has("editing")) {
+      this.renderRoot.querySelector<HTMLInputElement>("[data-edited]")?.select();
+    }
     if (deleted !== null && page !== null && slot(page, deleted.id) === undefined) {
       this.deleted = null;
       focusPlace(this.renderRoot, ".remove", deleted.place);

@@ -1,4 +1,4 @@
-import{l as p}from"./index-u800rjLx.js";/**
+import{l as p}from"./index-BOnzV2jU.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-u800rjLx.js";import{C}from"./canvas-DM5IJju2.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-8rBUaqqO.js";const J=m`
+import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-BOnzV2jU.js";import{C}from"./canvas-DL_L4d4s.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-DguIUXh5.js";const J=m`
   :host,
   .page,
   form {
