@@ -6,7 +6,7 @@ import json
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -92,6 +92,70 @@ def write_samplers(app: Any) -> None:
     _write("samplers.md", lines)
 
 
+def write_recipes(app: Any) -> None:
+    """Generate the page of recipes' keys from their classes."""
+    from sfumato.evaluation.suite import Suite
+    from sfumato.training.heads import HeadsRecipe
+    from sfumato.training.recipe import Recipe
+    from sfumato.training.rl import RLRecipe
+
+    lines = [
+        "# Recipes",
+        "",
+        "The keys of the TOML files that `sfumato train`, `adapt`, `distil`, `heads`, `rl` and `report`",
+    ]
+    lines += ["read, table by table, with their defaults. `--set TABLE.KEY=VALUE` overrides a key of a recipe.", ""]
+    for title, kind in (("train, adapt and distil", Recipe), ("heads", HeadsRecipe), ("rl", RLRecipe), ("report", Suite)):
+        lines += [f"## {title}", ""]
+        _tables(kind, "", lines)
+    _write("recipes.md", lines)
+
+
+def _tables(kind: Any, path: str, lines: list[str]) -> None:
+    """List the keys of a dataclass, then those of each table in it."""
+    from dataclasses import fields, is_dataclass
+
+    hints, documents = get_type_hints(kind), _documents(kind)
+    if path:
+        lines += [f"### [{path}]", ""]
+    summary = " ".join((kind.__doc__ or "").partition("\n\n")[0].split())
+    lines += [summary, ""]
+    tables = []
+    for field in fields(kind):
+        hint = hints[field.name]
+        # A table, a table that may be left out, or tables by name.
+        found = [(field.name, each) for each in (hint, *get_args(hint)) if is_dataclass(each)]
+        tables += [(f"{name}.NAME" if get_origin(hint) is dict else name, table) for name, table in found]
+        if not found:
+            lines.append(f"- `{field.name}`{_default(field)}: {documents.get(field.name, '')}".rstrip(": "))
+    lines.append("")
+    for name, table in tables:
+        _tables(table, f"{path}.{name}" if path else name, lines)
+
+
+def _documents(kind: type) -> dict[str, str]:
+    """The strings below the fields of a class and of those it inherits from."""
+    from sphinx.pycode import ModuleAnalyzer
+
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        if each.__module__.startswith("sfumato"):
+            for (name, field), text in ModuleAnalyzer.for_module(each.__module__).find_attr_docs().items():
+                if name == each.__name__:
+                    found[field] = " ".join(" ".join(text).split())
+    return found
+
+
+def _default(field: Any) -> str:
+    """What a field is where it is left out."""
+    from dataclasses import MISSING
+
+    if field.default is MISSING:
+        return " (required)" if field.default_factory is MISSING else ""
+    value = list(field.default) if isinstance(field.default, tuple) else field.default
+    return "" if value is None or value == [] else f" = `{json.dumps(value, default=str)}`"
+
+
 def _kind(schema: dict[str, Any]) -> str:
     """A short description of the allowed values."""
     if "$ref" in schema:
@@ -128,3 +192,4 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", write_commands)
     app.connect("builder-inited", write_endpoints)
     app.connect("builder-inited", write_samplers)
+    app.connect("builder-inited", write_recipes)
