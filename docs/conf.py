@@ -105,7 +105,12 @@ def write_recipes(app: Any) -> None:
         "The keys of the TOML files that `sfumato train`, `adapt`, `distil`, `heads`, `rl` and `report`",
     ]
     lines += ["read, table by table, with their defaults. `--set TABLE.KEY=VALUE` overrides a key of a recipe.", ""]
-    for title, kind in (("train, adapt and distil", Recipe), ("heads", HeadsRecipe), ("rl", RLRecipe), ("report", Suite)):
+    for title, kind in (
+        ("train, adapt and distil", Recipe),
+        ("heads", HeadsRecipe),
+        ("rl", RLRecipe),
+        ("report", Suite),
+    ):
         lines += [f"## {title}", ""]
         _tables(kind, "", lines)
     _write("recipes.md", lines)
