@@ -215,6 +215,9 @@ def test_constrained_answer(sfumato, checkpoint, tmp_path):
     assert json.loads(sfumato(*arguments, "--schema", path).stdout)["a"] >= 3
     assert json.loads(sfumato(*arguments, "--schema", "-", input=json.dumps(schema)).stdout)["a"] >= 3
     assert re.fullmatch("(ab){2,4}\n", sfumato(*arguments, "--regex", "(ab){2,4}").stdout)
+    written = sfumato(*arguments, "--grammar", "-", input='root ::= "a" root? "b"').stdout
+    assert re.fullmatch("a+b+\n", written)
+    assert written.count("a") == written.count("b")
     assert sfumato(*arguments, "--choice", "left", "--choice", "right", "--ban", "f").stdout == "right\n"
 
 

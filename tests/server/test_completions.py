@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import openai
@@ -153,6 +154,7 @@ def test_unsupported_fields_are_refused_by_name(served: Served, body: dict[str, 
         ({"settings": {"speed": 1}}, "settings"),
         ({"sampler": "remdm"}, "sampler"),
         ({"regex": "("}, "regex"),
+        ({"grammar": "root ::= ("}, "grammar"),
     ],
     ids=str,
 )
@@ -354,6 +356,7 @@ def test_constrained_answers(served: Served):
         {"type": "regex", "regex": "[ab]{3}"},
         {"type": "choices", "choices": ["yes", "no"]},
         {"type": "json_object"},
+        {"type": "grammar", "grammar": 'root ::= "(" root ")" | "x"'},
     ]
     texts = [
         served.chat(response_format=each, max_tokens=24).json()["choices"][0]["message"]["content"] for each in formats
@@ -362,6 +365,8 @@ def test_constrained_answers(served: Served):
     assert set(texts[1]) <= {"a", "b"}
     assert texts[2] in ("yes", "no")
     assert isinstance(json.loads(texts[3]), dict)
+    assert re.fullmatch(r"(\(*)x(\)*)", texts[4])
+    assert texts[4].count("(") == texts[4].count(")")
 
 
 def test_finish_reasons(served: Served):

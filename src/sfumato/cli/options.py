@@ -129,6 +129,9 @@ class Constraints:
         str | None, typer.Option(metavar="FILE", help="JSON Schema the new text must match; - reads it from stdin.")
     ] = None
     regex: Annotated[str | None, typer.Option(help="Regular expression the whole new text must match.")] = None
+    grammar: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Grammar in GBNF the new text must match; - reads it from stdin.")
+    ] = None
     choice: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Allow only this text. Repeatable.")] = None
     ban: Annotated[list[str] | None, typer.Option(metavar="TEXT", help="Forbid this in the new text. Repeatable.")] = (
         None
@@ -141,6 +144,8 @@ class Constraints:
             RequestError: if the schema cannot be read.
         """
         options["regex"], options["choices"], options["ban"] = self.regex, self.choice, self.ban
+        if self.grammar is not None:
+            options["grammar"] = read_file("grammar", self.grammar)
         if self.schema is not None:
             text = read_file("schema", self.schema)
             try:

@@ -34,6 +34,7 @@ class ClientOptions(TypedDict, total=False):
     schema: Schema | None
     """A JSON Schema, or a type that pydantic knows."""
     regex: str | None
+    grammar: str | None
     choices: Sequence[str] | None
     ban: Sequence[str] | None
     steps: int | None

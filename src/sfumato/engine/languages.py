@@ -12,6 +12,7 @@ from sfumato.config import check_choice
 from sfumato.constraints import dfa
 from sfumato.constraints.automaton import Automaton, Maker, make_automaton
 from sfumato.constraints.dfa import from_constraint
+from sfumato.constraints.grammar import from_grammar
 from sfumato.constraints.json_compiler import Order
 from sfumato.constraints.json_schema import language_of_schema
 from sfumato.constraints.regex import from_regex
@@ -60,11 +61,15 @@ class Languages:
         if (schema := options.get("schema")) is not None:
             read = schema_of(schema)
             wanted["schema"] = (read, order), functools.partial(language_of_schema, read, order=order)
-        for name, regex in (("regex", options.get("regex")), ("pin", pin)):
-            if regex is not None:
-                if not isinstance(regex, str):
-                    raise RequestError(f"{name} is {regex!r:.100}; allowed: a string")
-                wanted[name] = regex, functools.partial(from_regex, regex)
+        for name, text, make_language in (
+            ("regex", options.get("regex"), from_regex),
+            ("pin", pin, from_regex),
+            ("grammar", options.get("grammar"), from_grammar),
+        ):
+            if text is not None:
+                if not isinstance(text, str):
+                    raise RequestError(f"{name} is {text!r:.100}; allowed: a string")
+                wanted[name] = text, functools.partial(make_language, text)
         if (choices := options.get("choices")) is not None:
             texts = as_list("choices", choices, "text")
             wanted["choices"] = texts, functools.partial(dfa.from_choices, texts)

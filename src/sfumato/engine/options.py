@@ -87,6 +87,9 @@ class ConstraintOptions(TypedDict, total=False):
     the schema's order."""
     regex: str | None
     """A regular expression in Python's syntax that the whole text matches."""
+    grammar: str | None
+    """A grammar in GBNF, the notation of llama.cpp and xgrammar; the text is one of its rule `root`. Rules are nested
+    within themselves as deep as a few thousand states allow."""
     choices: Sequence[str] | None
     """The allowed texts."""
     ban: Sequence[str] | None
@@ -107,7 +110,7 @@ class GenerateOptions(CanvasOptions, ConstraintOptions, total=False):
     system: str | None
     """System message of the conversation."""
     stop: Sequence[str] | None
-    """Strings before which the answer ends; not with schema, regex, choices or constraint."""
+    """Strings before which the answer ends; not with schema, regex, grammar, choices or constraint."""
     check_prompt: bool
     """Refuse a message of a kind the model was not trained on, if it lists `kinds`. Does not apply to token ids or raw
     prompts. On by default."""
@@ -143,7 +146,8 @@ class InfillOptions(CanvasOptions, ConstraintOptions, total=False):
     max_tokens: int
     """Maximum length that "auto" tries; default 32."""
     stop: Sequence[str] | None
-    """Strings before which the new text ends, such as a line end; not with schema, regex, choices or constraint."""
+    """Strings before which the new text ends, such as a line end; not with schema, regex, grammar, choices or
+    constraint."""
 
 
 class EditOptions(CanvasOptions, ConstraintOptions, total=False):

@@ -34,8 +34,9 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "DELETE", "OPTIONS"})
 _ELSEWHERE = {
     "guided_json": "response_format of type json_schema",
     "guided_regex": "diffusion.regex",
+    "guided_grammar": "diffusion.grammar",
     "guided_choice": "diffusion.choices",
-    "structured_outputs": "response_format, diffusion.regex or diffusion.choices",
+    "structured_outputs": "response_format, diffusion.regex, diffusion.grammar or diffusion.choices",
     "json_schema": "response_format of type json_schema",
     **dict.fromkeys(("image_url", "input_audio", "file", "input_image", "input_file"), "parts of type text"),
 }

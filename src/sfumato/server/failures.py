@@ -15,7 +15,7 @@ logger = logging.getLogger("sfumato.server")
 # Messages begin with the field that they are about, or with a model's name, which is none.
 _PARAM = re.compile(
     r"(?!\S+ (?:is autoregressive|has no \w))(\w+) (?:is|has|takes|needs|would|and \w+ are|'.*?' \w+|\d+ depends) "
-    r"|unknown (?!setting |option )(\w+) |the (prompt|schema|instruction|regular expression)\b"
+    r"|unknown (?!setting |option )(\w+) |the (prompt|schema|instruction|grammar|regular expression)\b"
 )
 
 

@@ -73,9 +73,10 @@ class JsonSchema(Body):
 class ResponseFormat(Body):
     """Format of the answer."""
 
-    type: Literal["text", "json_object", "json_schema", "regex", "choices"]
+    type: Literal["text", "json_object", "json_schema", "regex", "grammar", "choices"]
     json_schema: JsonSchema | None = None
     regex: str | None = None
+    grammar: str | None = None
     choices: list[str] | None = None
 
     def to_options(self) -> GenerateOptions:
@@ -84,7 +85,7 @@ class ResponseFormat(Body):
         Raises:
             RequestError: if a field required by the type is missing, or another is present.
         """
-        for name in ("json_schema", "regex", "choices"):
+        for name in ("json_schema", "regex", "grammar", "choices"):
             if name != self.type and getattr(self, name) is not None:
                 raise RequestError(f"response_format has {name} and type {self.type!r}; allowed: type {name!r}")
         if self.type in ("text", "json_object"):
@@ -94,7 +95,7 @@ class ResponseFormat(Body):
             raise RequestError(f"response_format has type {self.type!r} but no {self.type}")
         if self.type == "json_schema":
             return {"schema": given.schema_, "order": "schema"}
-        return {"regex": given} if self.type == "regex" else {"choices": given}
+        return cast(GenerateOptions, {self.type: given})
 
 
 class Prediction(Body):
@@ -143,13 +144,15 @@ class Constrained(Denoising):
 
     schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
     regex: str | None = None
+    grammar: str | None = None
     choices: list[str] | None = None
     ban: list[str] | None = None
 
     @property
     def is_constrained(self) -> bool:
         """Whether any of them is given."""
-        return any(given is not None for given in (self.schema_, self.regex, self.choices, self.ban))
+        given = (self.schema_, self.regex, self.grammar, self.choices, self.ban)
+        return any(each is not None for each in given)
 
 
 class Diffusion(Constrained):

@@ -82,17 +82,18 @@ class NamedFunctionTool(NamedFunction):
 class TextFormat(Body):
     """Format of the text."""
 
-    type: Literal["text", "json_object", "json_schema", "regex", "choices"]
+    type: Literal["text", "json_object", "json_schema", "regex", "grammar", "choices"]
     name: str | None = None
     description: str | None = None
     schema_: Annotated[dict[str, JsonValue] | bool | None, Field(alias="schema")] = None
     strict: bool | None = None
     regex: str | None = None
+    grammar: str | None = None
     choices: list[str] | None = None
 
     def to_format(self) -> ResponseFormat:
         """The same for a chat."""
-        given = self.model_dump(include={"type", "regex", "choices"}, exclude_none=True)
+        given = self.model_dump(include={"type", "regex", "grammar", "choices"}, exclude_none=True)
         if self.type == "json_schema" or self.schema_ is not None:
             given["json_schema"] = {
                 "name": self.name or "answer",

@@ -163,7 +163,7 @@ def _payload(upstream: Upstream, body: Sampled) -> _Json:
             raise RequestError(f"{name} is for canvases; {foreign}")
     if isinstance(body, ChatRequest) and body.response_format is not None:
         kind = body.response_format.type
-        if kind in ("regex", "choices"):
+        if kind in ("regex", "grammar", "choices"):
             raise RequestError(f"response_format has type {kind!r}; {foreign}")
     payload = body.model_dump(mode="json", exclude_unset=True, by_alias=True, exclude=set(_OURS))
     return payload | {"model": upstream.model}
