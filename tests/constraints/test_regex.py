@@ -145,7 +145,7 @@ def test_interrupt_ends_compilation(monkeypatch: pytest.MonkeyPatch):
     """Wherever it is: a signal's handler runs between any two checks of the budget."""
     checks, at = 0, 0
 
-    def check(budget: Budget, num_states: int) -> None:
+    def check(budget: Budget, num_states: int, work: int = 1) -> None:
         nonlocal checks
         checks += 1
         if checks == at:
@@ -171,3 +171,19 @@ def test_automata_have_no_reference_cycles():
     with pytest.raises(RequestError):
         from_regex("(é|[ab]){3,50}x*", Budget(max_states=100))
     assert gc.collect() < 50
+
+
+def test_the_clock_is_read_as_often_as_there_is_work(monkeypatch: pytest.MonkeyPatch):
+    """Few states may stand for many rests each."""
+    readings: list[int] = []
+
+    def read(budget: Budget) -> bool:
+        readings.append(budget._num_since_clock)
+        budget._num_since_clock = 0
+        return False
+
+    monkeypatch.setattr(Budget, "_is_over", read)
+    budget = Budget()
+    from_regex("((a{1,12}){1,12}){1,12}", budget)
+    assert len(readings) > 2 * budget._num_checks / 1024
+    assert max(readings) < 10_000

@@ -52,7 +52,7 @@ class Budget:
         self.max_states, self.max_seconds = max_states, MAX_SECONDS if max_seconds is None else max_seconds
         self.max_checks = max_checks
         self._end = time.thread_time() + self.max_seconds
-        self._num_checks = 0
+        self._num_checks = self._num_since_clock = 0
 
     def __enter__(self) -> Budget:
         self._thresholds = gc.get_threshold()
@@ -68,23 +68,31 @@ class Budget:
     def seconds_left(self) -> float:
         return max(0.0, self._end - time.thread_time())
 
+    def _is_over(self) -> bool:
+        self._num_since_clock = 0
+        return time.thread_time() > self._end
+
     def part(self, max_states: int, max_checks: int) -> Budget:
         """A smaller budget for a first attempt; its use also counts here. Every machine gives up at the same point."""
         return Budget(max_states, self.seconds_left, max_checks)
 
-    def check(self, num_states: int) -> None:
+    def check(self, num_states: int, work: int = 1) -> None:
         """Refuse an automaton with too many states, or that took too long.
+
+        Args:
+            work: number of steps until the next check, each about a microsecond.
 
         Raises:
             RequestError: if a limit is exceeded.
         """
         self._num_checks += 1
+        self._num_since_clock += work
         if num_states > self.max_states:
             taken = f"more than {self.max_states:,} states"
         elif self._num_checks > self.max_checks:
             taken = f"more than {self.max_checks:,} checks"
         # Checked only sometimes, because reading the clock is slower than the work.
-        elif self._num_checks % 1024 == 0 and time.thread_time() > self._end:
+        elif self._num_since_clock >= 1024 and self._is_over():
             taken = f"more than {self.max_seconds:g} s, which came to {num_states:,} states"
         else:
             return

@@ -203,10 +203,11 @@ class Compiler:
         is_final: list[bool] = []
         waiting = deque(numbers)
         while waiting:
-            self.budget.check(len(numbers))
+            rests = waiting.popleft()
+            self.budget.check(len(numbers), len(rests))
             merged: dict[int, set[int]] = {}
             can_end = False
-            for rest in waiting.popleft():
+            for rest in rests:
                 if rest not in self.moves_of:
                     self.moves_of[rest] = self.moves(rest, at_start=not rows)
                 moves, ends = self.moves_of[rest]
