@@ -89,8 +89,14 @@ def test_a_prompt_is_scored_without_an_answer(both: Served):
 def test_echo_without_logprobs(both: Served):
     raw = {"check_prompt": False}
     alone = both.ask("/v1/completions", prompt=TEXT, max_tokens=5, diffusion=raw).json()["choices"][0]["text"]
-    [choice] = echoed(both, TEXT, max_tokens=5, logprobs=None, temperature=None, seed=0).json()["choices"]
+    asked = {"max_tokens": 5, "logprobs": None, "temperature": None, "seed": 0, "diffusion": raw}
+    [choice] = echoed(both, TEXT, **asked).json()["choices"]
     assert (choice["text"], choice["logprobs"]) == (TEXT + alone, None)
+    # What is not scored is answered as without.
+    asked = {"prompt": "12+5=", "max_tokens": 8, "seed": 0}
+    [plain], [choice] = (both.ask("/v1/completions", **asked, echo=echo).json()["choices"] for echo in (False, True))
+    assert choice["text"] == "12+5=" + plain["text"]
+    assert both.ask("/v1/completions", prompt="make it sing", echo=True).status_code == 400
 
 
 @pytest.mark.parametrize(

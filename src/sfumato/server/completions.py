@@ -359,7 +359,7 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
     Raises:
         RequestError, CapacityError: if it is not allowed or does not fit.
     """
-    prompts = body.prompts
+    prompts, is_scored = body.prompts, body.echo and (body.logprobs is not None or body.max_tokens == 0)
     if body.echo and body.stream:
         raise RequestError("echo is given; allowed: only without stream")
     if body.echo_from is not None and not (body.echo and body.logprobs is not None):
@@ -371,9 +371,9 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
             raise RequestError("max_tokens is 0; allowed: only with echo")
         # Nothing is generated, see `echo_answer`.
         body = body.model_copy(update={"max_tokens": 1})
-    # A model trained on kinds of prompts has seen them only as messages; with `echo`, a text is scored as it is.
+    # A model trained on kinds of prompts has seen them only as messages; a text that is scored is read as it is.
     checked = body.diffusion is None or body.diffusion.check_prompt is not False
-    as_message = bool(model.kinds) and checked and not body.echo
+    as_message = bool(model.kinds) and checked and not is_scored
     return [make_request(model, prompt, body, raw=isinstance(prompt, str) and not as_message) for prompt in prompts]
 
 
