@@ -268,7 +268,7 @@ def test_forced_text_is_written_without_denoising(make_model: Make, specs: dict[
         ({"seed_text": ""}, "seed_text is empty"),
         ({"seed_text": "abc", "pin": [(0, 3)]}, "freezes every position"),
         ({"seed_text": "abc", "pin": [(1, 9)]}, r"pin has \(1, 9\); allowed"),
-        ({"seed_text": "abc", "max_tokens": 9}, "max_tokens is 9; allowed with this seed_text: 3"),
+        ({"seed_text": "abc", "max_tokens": 2}, "max_tokens is 2; allowed with this draft: 3, its tokens, or more"),
         ({"seed_text": "abc", "pin": [(1, 2)], "regex": "xyz"}, "no answer of 3 tokens fits both the constraint and"),
     ],
 )

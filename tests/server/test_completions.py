@@ -183,6 +183,15 @@ def test_parameter_of_a_message(message: str, param: str | None):
     [
         ({"frequency_penalty": 1}, "frequency_penalty: 1 is not supported; allowed: 0"),
         ({"presence_penalty": 0.5}, "presence_penalty: 0.5 is not supported; allowed: 0"),
+        ({"n": "2"}, 'n: it is "2"; allowed: an integer'),
+        ({"top_logprobs": 99}, "top_logprobs: it is 99; allowed: less than or equal to 20"),
+        ({"stop": 5}, "stop: it is 5; allowed: a string or a list"),
+        ({"diffusion": 3}, "diffusion: it is 3; allowed: a JSON object"),
+        ({"diffusion": {"pin": [[1, "a"]]}}, 'diffusion.pin.0.1: it is "a"; allowed: an integer'),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "zzz"}]}]},
+            "messages.0.content.0.type: \"zzz\" is not supported; allowed: 'text', 'input_text' or 'output_text'",
+        ),
         ({"diffusing": True}, "diffusing is given; allowed: only with stream"),
         ({"diffusion": {"sampler": "antigravity:X"}}, "unknown sampler 'antigravity:X'; allowed: ancestral, "),
         ({"steps": 4}, "steps: unknown field; allowed: diffusion.steps"),

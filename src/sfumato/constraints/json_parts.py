@@ -33,8 +33,9 @@ _KNOWN = _ALLOWED.union(_NEVER, _ANNOTATIONS.split())
 _MISSPELT = 0.8
 _SUPPORTED = (
     "type, enum, const, anyOf, allOf, oneOf of branches that differ, $ref within the schema; properties, required, "
-    "additionalProperties, patternProperties; items, prefixItems, minItems, maxItems; minLength, maxLength, pattern, "
-    "format; minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf of integers"
+    "additionalProperties, patternProperties, propertyNames, minProperties, maxProperties; items, prefixItems, "
+    "minItems, maxItems, uniqueItems of a few listed values; minLength, maxLength, pattern, format; minimum, maximum, "
+    "exclusiveMinimum, exclusiveMaximum, multipleOf of integers within bounds"
 )
 # Also those refused for strings: no other format has a meaning for numbers.
 STRING_FORMATS = (

@@ -411,9 +411,9 @@ class TextModel:
 
     def _max_tokens(self, asked: int | None, prompt: Sequence[int], start: Start | None) -> int:
         if start is not None:
-            if asked not in (None, len(start.tokens)):
+            if asked is not None and asked < len(start.tokens):
                 raise RequestError(
-                    f"max_tokens is {asked}; allowed with this seed_text: {len(start.tokens)}, its tokens"
+                    f"max_tokens is {asked}; allowed with this draft: {len(start.tokens)}, its tokens, or more"
                 )
             return len(start.tokens)
         if asked is not None:

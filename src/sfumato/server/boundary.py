@@ -70,7 +70,12 @@ _PAGE = """<!doctype html>
 <p><a href="/">All pages</a></p>
 """
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s]+")
-_IN_JSON = {"None": "null", "False": "false"}
+_IN_JSON = {
+    "None": "null",
+    "False": "false",
+    "a valid integer": "an integer",
+    **dict.fromkeys(("a valid dictionary", "a valid dictionary or object to extract fields from"), "a JSON object"),
+}
 logger = logging.getLogger("sfumato.server")
 
 
@@ -129,8 +134,8 @@ async def refuse(request: Request, error: Exception) -> Response:
 
 def _invalid(request: Request, error: RequestValidationError) -> ApiError:
     """The refusal of an invalid body."""
-    # A misspelt name explains the missing one.
-    first = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    # A misspelt name explains the missing one; of a field of several types, what is within the one that was given.
+    first = min(error.errors(), key=lambda each: (each["type"] != "extra_forbidden", -len(each["loc"])))
     kind, param = first["type"], _place(first["loc"], error.body)
     problem = first["msg"][:1].lower() + first["msg"][1:]
     if kind == "model_attributes_type" and isinstance(first["input"], bytes):
@@ -151,12 +156,24 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
             problem += f"; allowed: {'.'.join(map(str, [*holder, name]))}"
         elif near := difflib.get_close_matches(str(name), sorted(fields), n=1, cutoff=0.6):
             problem += f"; did you mean {near[0]}?"
-    elif kind == "too_short":
-        problem = f"it has {first['ctx']['actual_length']} items; allowed: {first['ctx']['min_length']} or more"
+    elif kind in ("too_short", "too_long"):
+        sizes = first["ctx"]
+        allowed = f"{sizes['min_length']} or more" if kind == "too_short" else f"{sizes['max_length']} or fewer"
+        problem = f"it has {sizes['actual_length']} items; allowed: {allowed}"
+    elif kind == "union_tag_invalid":
+        problem = f"its type is {first['ctx']['tag']!r:.{_MAX_SHOWN}}; allowed: {first['ctx']['expected_tags']}"
     elif kind in ("literal_error", "none_required"):
         allowed = first.get("ctx", {}).get("expected", "None")
         given = json.dumps(first["input"])[:_MAX_SHOWN]
         problem = f"{given} is not supported; allowed: {_IN_JSON.get(allowed, allowed)}"
+    elif "should be " in problem:
+        # A field of several types has an error for each of them.
+        alike = [each for each in error.errors() if _place(each["loc"], error.body) == param]
+        kinds = dict.fromkeys(
+            each["msg"].partition("should be ")[2] for each in alike if each["input"] is first["input"]
+        )
+        allowed = " or ".join(_IN_JSON.get(each, each.replace("a valid ", "a ")) for each in filter(None, kinds))
+        problem = f"it is {json.dumps(first['input'], default=str)[:_MAX_SHOWN]}; allowed: {allowed}"
     return ApiError(400, f"{param or 'the body'}: {problem}", param=param, code=kind)
 
 
