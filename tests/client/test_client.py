@@ -68,7 +68,10 @@ def test_options_mean_the_same_as_in_the_library(served: Served, client: Client)
 
 def test_infill(served: Served, client: Client):
     prefix, suffix = "def area(a, b):\n    return a", " b\n"
-    assert client.infill(prefix, suffix, max_tokens=8).text == served.model.infill(prefix, suffix, max_tokens=8).text
+    for prompt in (None, EXPRESSION):
+        expected = served.model.infill(prefix, suffix, prompt=prompt, max_tokens=8)
+        found = client.infill(prefix, suffix, prompt=prompt, max_tokens=8)
+        assert (found.text, found.usage["prompt_tokens"]) == (expected.text, expected.usage.prompt_tokens)
 
 
 def test_models(served: Served, client: Client):

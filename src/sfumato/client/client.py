@@ -276,20 +276,27 @@ class AsyncClient(Connection):
         raise UnreachableError("the server ended the stream before the answer was complete; ask again")
 
     async def infill(
-        self: Connection, prefix: str, suffix: str = "", *, n: int = 1, **options: Unpack[ClientOptions]
+        self: Connection,
+        prefix: str,
+        suffix: str = "",
+        *,
+        prompt: str | None = None,
+        n: int = 1,
+        **options: Unpack[ClientOptions],
     ) -> Answer:
         """Fill the gap between two texts.
 
         Args:
             prefix: the text before the gap.
             suffix: the text after it.
+            prompt: the message that the whole text answers.
             n: number of answers, each with its own seed; different ones are in `others` of the most certain.
             **options: see `ClientOptions`.
 
         Returns:
             The answer, whose text is the gap's.
         """
-        return await self.fetch(ask_infill(prefix, suffix, options, n=n), read_answer)
+        return await self.fetch(ask_infill(prefix, suffix, prompt, options, n=n), read_answer)
 
     async def canvas(
         self: Connection,

@@ -190,13 +190,14 @@ def ask_answer(prompt: Prompt, options: ClientOptions, *, n: int = 1, stream: bo
     return Ask.post("/v1/chat/completions", {"messages": messages, **_nest(given), **more})
 
 
-def ask_infill(prefix: str, suffix: str, options: ClientOptions, *, n: int) -> Ask:
+def ask_infill(prefix: str, suffix: str, prompt: str | None, options: ClientOptions, *, n: int) -> Ask:
     """A request to fill the gap between two texts.
 
     Raises:
         RequestError: if an option is unknown.
     """
-    return Ask.post("/v1/fim/completions", {"prompt": prefix, "suffix": suffix, **_nest(_given(options) | {"n": n})})
+    gap = _without_none({"prompt": prefix, "suffix": suffix, "message": prompt})
+    return Ask.post("/v1/fim/completions", gap | _nest(_given(options) | {"n": n}))
 
 
 def ask_canvas(prompt: Prompt | None, options: ClientOptions, **more: object) -> Ask:

@@ -364,6 +364,8 @@ def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
         raise RequestError("echo is given; allowed: only without stream")
     if body.echo_from is not None and not (body.echo and body.logprobs is not None):
         raise RequestError(f"echo_from is {body.echo_from}; allowed: only with echo and logprobs")
+    if body.message is not None:
+        raise RequestError("message is given; allowed: only with a suffix")
     if len(prompts) > 1 and body.stream:
         raise RequestError(f"prompt has {len(prompts)} texts; allowed in a stream: one")
     if body.max_tokens == 0:
@@ -405,6 +407,8 @@ async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bi
         if (given := getattr(body, name, None)) not in (None, False):
             raise RequestError(f"{name} is {given}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
+    if body.message is not None:
+        options["prompt"] = body.message
     answers = await hosted.call(
         lambda model: model.infill(prefix, body.suffix or "", n=1 if body.n is None else body.n, **options), bill
     )

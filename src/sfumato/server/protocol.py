@@ -218,6 +218,8 @@ class CompletionRequest(Sampled):
 
     prompt: str | list[str] | list[int] | list[list[int]]
     suffix: str | None = None
+    message: str | None = None
+    """With a suffix: the message that the whole text answers."""
     echo: bool | None = None
     """Return the prompt before the answer; with logprobs, including those of its tokens."""
     echo_from: int | None = Field(default=None, ge=1)
@@ -254,6 +256,8 @@ class FimRequest(Sampled):
 
     prompt: str
     suffix: str = ""
+    message: str | None = None
+    """The message that the whole text answers."""
     repetition_penalty: Literal[1] | None = None
 
 
