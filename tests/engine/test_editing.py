@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -225,6 +226,23 @@ def test_embedded_model_finds_and_fixes_bugs():
         kept += model.edit(item.response, instruction=instruction).text == item.response
     assert fixed >= 9
     assert kept >= 11
+
+
+def test_spans_are_rewritten_with_the_prompt_in_view():
+    """What stands in an answer may be known from its prompt alone."""
+    model, task = sfumato.load("tiny"), find_task("json")
+    restored = {True: 0, False: 0}
+    for item in items(task, "test", 5, 12):
+        value = next(value for value in json.loads(item.response).values() if isinstance(value, str))
+        start = item.response.index(f": {json.dumps(value, ensure_ascii=False)}") + 3
+        span = (start, start + len(value))
+        for reads in restored:
+            found = model.edit(item.response, spans=[span], prompt=item.prompt if reads else None, min_certainty=-math.inf)
+            restored[reads] += found.text == item.response
+    assert restored[True] >= 9
+    assert restored[False] <= 2
+    with pytest.raises(RequestError, match="prompt and instruction are given; allowed: one of them"):
+        model.edit("x = 1", prompt="12+5=", instruction="fix the bug")
 
 
 def test_uncertain_edits_leave_the_text_unchanged(make_model: Make):

@@ -252,7 +252,8 @@ def test_edits_need_the_current_revision(served: Served):
     assert edited["rev"] == 3
     assert edited["text"].startswith(by_hand["text"][:at])
     assert edited["text"].endswith(by_hand["text"][at + 2 :])
-    expected = served.model.edit(by_hand["text"], spans=[(at, at + 2)])
+    # With the prompt before it.
+    expected = served.model.edit(by_hand["text"], spans=[(at, at + 2)], prompt=EXPRESSION)
     assert edited["text"] == expected.text
     assert edited["text"] == by_hand["text"]
     again = served.ask(f"{path}/edits", base_rev=3, replace=[{"start": 0, "end": 6, "text": "ANSWER"}]).json()

@@ -46,6 +46,7 @@ def edit(
         float | None,
         typer.Option(help="How much of the rewritten text to forget first, 0 to 1. Default: 1, all of it."),
     ] = None,
+    prompt: Annotated[str | None, typer.Option(help="The prompt that the whole text answers.")] = None,
     constraints: Constraints = Constraints(),
     budget: Annotated[int, typer.Option(help="Without --span: maximum number of tokens to rewrite.")] = 64,
     min_certainty: Annotated[
@@ -79,6 +80,7 @@ def edit(
     spans = [_line_range(text, one) for one in span] if span else None
     options: EditOptions = {
         "spans": spans,
+        "prompt": prompt,
         "instruction": instruction,
         "system": system,
         "strength": strength,

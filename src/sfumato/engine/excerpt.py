@@ -157,6 +157,7 @@ def choose_excerpts(
     model: EditableModel,
     text: str,
     spans: Sequence[editing.Span] | None,
+    prompt: Prompt | None,
     instruction: str | None,
     system: str | None,
     *,
@@ -168,6 +169,7 @@ def choose_excerpts(
 
     Args:
         spans: must be included; None for the whole text.
+        prompt: what the whole text answers.
         spare: tokens that an edit may add.
 
     Raises:
@@ -178,7 +180,7 @@ def choose_excerpts(
     whole = Excerpt.of(text, part)
     if instruction is None or spans == []:
         excerpt = whole if spans is None else replace(whole, window=(0, len(whole.whole)))
-        return [(model.context(None, system), excerpt)]
+        return [(model.context(prompt, system), excerpt)]
 
     def context(part: str) -> tuple[int, ...]:
         return model.context(f"{instruction}\n{part}", system)

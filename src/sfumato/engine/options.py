@@ -156,11 +156,13 @@ class EditOptions(CanvasOptions, ConstraintOptions, total=False):
     spans: Sequence[Span] | None
     """(start, end) character ranges, end exclusive; None lets the model read the text once and rewrite the tokens it
     doubts."""
+    prompt: Prompt | None
+    """The prompt that the whole text answers; not with an instruction."""
     instruction: str | None
     """The instruction, given as a chat message with the lines around the spans. A model that lists `kinds` accepts only
     theirs."""
     system: str | None
-    """System message before the instruction."""
+    """System message before the prompt or the instruction."""
     strength: float | None
     """Noise level of the spans: 1, the default, forgets the old text; less keeps more of it."""
     budget: int

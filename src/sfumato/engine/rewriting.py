@@ -77,12 +77,15 @@ def edit_text(model: EditableModel, text: str, n: int, options: EditOptions) -> 
     for name in constraints if chosen is None or len(chosen) != 1 or noise_level != 1.0 else ():
         given = "no spans" if chosen is None else f"{len(chosen)} span(s) and strength {noise_level:g}"
         raise RequestError(f"{name} is given with {given}; allowed: with one span and strength 1")
+    prompt = options.get("prompt")
     if instruction is not None:
+        if prompt is not None:
+            raise RequestError("prompt and instruction are given; allowed: one of them")
         if not model.tokenizer.has_chat_template:
             raise RequestError(f"{model.name} has no chat template and takes no instructions; leave it out")
         instruction = check_instruction(instruction, model.kinds, model.name)
     results: list[Result] = []
-    for context, excerpt in choose_excerpts(model, text, chosen, instruction, system, spare=_SPARE[-1]):
+    for context, excerpt in choose_excerpts(model, text, chosen, prompt, instruction, system, spare=_SPARE[-1]):
         job = Rewriting(model, context, seeds, shared, constraints, options.get("on_draft"))
         covered = None if chosen is None else excerpt.cover(chosen)
         if covered is None or (covered and math.isfinite(needed)):

@@ -31,6 +31,7 @@ from sfumato.text.patches import line_span, line_starts
 Answer = TypeVar("Answer")
 
 MaxTokens = Annotated[int | None, Field(description="Maximum tokens to write; default: the model's limit.")]
+Answered = Annotated[str | None, Field(description="The prompt that the whole text answers.")]
 JsonSchema = Annotated[
     dict[str, Any] | None, Field(description="A JSON Schema that the new text must satisfy as a whole.")
 ]
@@ -139,6 +140,7 @@ class _Tools:
         self,
         prefix: Annotated[str, Field(description="The text before the gap.")],
         suffix: Annotated[str, Field(description="The text after the gap, to the end of the text.")] = "",
+        prompt: Answered = None,
         json_schema: JsonSchema = None,
         regex: Regex = None,
         max_tokens: Annotated[int, Field(description="Maximum tokens to write.")] = 32,
@@ -146,7 +148,7 @@ class _Tools:
         seed: Seed = 0,
     ) -> Written:
         """Fill the gap between two texts, with as many tokens as needed, optionally in a guaranteed format."""
-        options: dict[str, Any] = {"max_tokens": max_tokens, "steps": steps, "seed": seed}
+        options: dict[str, Any] = {"prompt": prompt, "max_tokens": max_tokens, "steps": steps, "seed": seed}
         options |= {"schema": json_schema, "order": "schema", "regex": regex}
         return _written(await self._call(lambda model: model.infill(prefix, suffix, **options)))
 
@@ -157,6 +159,7 @@ class _Tools:
             list[tuple[int, int]] | None,
             Field(description="[first, last] lines to rewrite, from 1; default: what the model doubts."),
         ] = None,
+        prompt: Answered = None,
         instruction: Annotated[str | None, Field(description="What to do, for models that take instructions.")] = None,
         min_certainty: Annotated[
             float | None, Field(description="Minimum certainty of an edit in nats; -10000 allows any.")
@@ -170,6 +173,7 @@ class _Tools:
     ) -> Changed:
         """Rewrite lines of a text, or what the model doubts in it; everything else stays. Writes no file."""
         options: EditOptions = {
+            "prompt": prompt,
             "instruction": instruction,
             "min_certainty": min_certainty,
             "regex": regex,

@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
 from sfumato.client.drafts import CanvasText
+from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import CanvasChanged, Committed, Event, Reopened
 from sfumato.server.failures import ApiError
 from sfumato.server.streaming import sse
@@ -36,6 +37,8 @@ class LiveCanvas:
 
     def __init__(self, canvas_id: str, owner: str, model: str, *, seq: int = 0) -> None:
         self.id, self.owner, self.model = canvas_id, owner, model
+        self.prompt: Prompt | None = None
+        """What its text answers."""
         self.rev = 0
         self.status: Status = "running"
         self.text = ""

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from sfumato.engine.editing import check_spans
 from sfumato.engine.model import TextModel
+from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import Committed, Finished, Request, Result
 from sfumato.errors import RequestError
 from sfumato.server.bodies import Body
@@ -128,6 +129,7 @@ class Canvases:
         await asyncio.to_thread(self._history.create, ids, owner=owner, model=name, prompt=prompt)
         # All of them, or none: work whose request failed would have no reader.
         for canvas, work in zip(made, works, strict=True):
+            canvas.prompt = _prompt_of(body)
             self._remember(canvas)
             canvas.begin()
             canvas.task = asyncio.create_task(self._run(canvas, work))
@@ -188,6 +190,8 @@ class Canvases:
         self, canvas: LiveCanvas, text: str, body: CanvasRequest | EditRequest, options: Any, seed: int
     ) -> _Made:
         options |= body.model_dump(include={"temperature", "spans", "instruction", "min_certainty"}, exclude_none=True)
+        if canvas.prompt is not None and "instruction" not in options:
+            options["prompt"] = canvas.prompt
         canvas.redraft(text)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -263,7 +267,8 @@ class Canvases:
         """The canvas in memory of one in the database."""
         # Numbers continue above those of events before a restart.
         canvas = LiveCanvas(row["id"], row["owner"], row["model"], seq=int(time.time() * 1000))
-        canvas.created = row["created"]
+        asked = {name: row["prompt"].get(name) for name in ("prompt", "messages")}
+        canvas.created, canvas.prompt = row["created"], _prompt_of(CanvasRequest.model_validate(asked))
         canvas.rev, canvas.text = row["rev"] or 0, row["text"] or ""
         canvas.details, canvas.assets = row["details"] or {}, row["assets"]
         # A canvas without a revision was cut short by a restart of the server.
@@ -398,8 +403,11 @@ def _request(model: TextModel, body: CanvasRequest) -> Request:
     options |= body.model_dump(include={"max_tokens", "temperature", "top_logprobs"}, exclude_none=True)
     given = {"seed_text": body.text, "pin": body.pins}
     options |= {name: value for name, value in given.items() if value is not None}
-    turns = None if body.messages is None else [message.to_turn() for message in body.messages]
-    return model.request(turns or body.prompt or "", **options)
+    return model.request(_prompt_of(body) or "", **options)
+
+
+def _prompt_of(body: CanvasRequest) -> Prompt | None:
+    return [message.to_turn() for message in body.messages] if body.messages else body.prompt
 
 
 def _replaced(text: str, replacements: list[Replacement]) -> str:
