@@ -237,7 +237,9 @@ def test_spans_are_rewritten_with_the_prompt_in_view():
         start = item.response.index(f": {json.dumps(value, ensure_ascii=False)}") + 3
         span = (start, start + len(value))
         for reads in restored:
-            found = model.edit(item.response, spans=[span], prompt=item.prompt if reads else None, min_certainty=-math.inf)
+            found = model.edit(
+                item.response, spans=[span], prompt=item.prompt if reads else None, min_certainty=-math.inf
+            )
             restored[reads] += found.text == item.response
     assert restored[True] >= 9
     assert restored[False] <= 2
