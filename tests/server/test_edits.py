@@ -95,6 +95,31 @@ def test_snippet_with_anchors_merges_without_model(served: Served, snippet: str,
     assert {block["by"] for block in answer["sfumato"]["blocks"]} == {"anchors"}
 
 
+@pytest.mark.parametrize(
+    ("code", "snippet", "merged"),
+    [
+        (
+            "def f(a):\n    x = 1\n    return a\n",
+            "def f(a):\n    # ... existing code ...\n    return a + 1",
+            "def f(a):\n    x = 1\n    return a + 1\n",
+        ),
+        (
+            "def f(a):\n    x = 1\n    return a\n\nb = 2\n",
+            "def f(a):\n    # ... existing code ...\n    y = 2\n    return y",
+            "def f(a):\n    x = 1\n    y = 2\n    return y\n\nb = 2\n",
+        ),
+        # Not that of an inner scope.
+        (
+            "def f(a):\n    if a:\n        return a\n",
+            "def f(a):\n    # ... existing code ...\n    return 1",
+            "def f(a):\n    if a:\n        return a\n\n    return 1\n",
+        ),
+    ],
+)
+def test_a_last_return_replaces_the_one_before_it(served: Served, code: str, snippet: str, merged: str):
+    assert apply(served, code, snippet).json()["choices"][0]["message"]["content"] == merged
+
+
 def test_model_chooses_among_several_anchors(served: Served, monkeypatch: pytest.MonkeyPatch):
     encode = Tokenizer.encode_raw
 

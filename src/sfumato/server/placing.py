@@ -26,6 +26,7 @@ _DEFINITION = re.compile(
     r"\s*(?:(?:async|export|default|public|private|protected|static|pub|abstract)\s+)*"
     r"(def|class|function|func|fn|struct|enum|interface|trait|impl|type|module)\s+([\w$]+)"
 )
+_LEAVING = re.compile(r"\s*(return|raise|throw|break|continue)\b")
 _CLOSERS = (")", "]", "}", "end")
 
 
@@ -127,6 +128,12 @@ def _definition(line: str) -> tuple[str, str] | None:
     """Keyword and name that a line defines."""
     found = _DEFINITION.match(line)
     return None if found is None else (found[1], found[2])
+
+
+def _leaves(line: str) -> str | None:
+    """The keyword of a statement after which the next one is not reached."""
+    found = _LEAVING.match(line)
+    return None if found is None else found[1]
 
 
 def _alike(lines: Sequence[str], wanted: str, after: int) -> list[int]:
@@ -240,7 +247,12 @@ def _between_paragraphs(lines: Sequence[str], block: Block, after: int) -> list[
             gap = i - last - 1
             before_paragraphs += [] if is_last else [Location(i, i, (*new, *[""] * gap))]
         if not deep and last is not None:
-            after_scopes.append(Location(last + 1, last + 1, (*[""] * gap, *new)))
+            # What follows a return is never reached: one replaces the other.
+            leaves = _leaves(lines[last]) if _indent(lines[last]) == level == _indent(new[-1]) else None
+            if leaves is not None and leaves == _leaves(new[-1]):
+                after_scopes.append(Location(last, last + 1, new))
+            else:
+                after_scopes.append(Location(last + 1, last + 1, (*[""] * gap, *new)))
         if (after_scopes and after) or len(before_paragraphs) > MAX_LOCATIONS:
             break
         last = i if deep else None
