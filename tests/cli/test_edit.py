@@ -259,7 +259,7 @@ def test_gaps_and_spans_are_constrained(sfumato, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert path.read_text() in ("first\none\nlast", "first\ntwo\nlast")
     for arguments, message in (
-        (["infill", "--schema", "-"], "the text and schema are both '-'"),
+        (["infill", "--schema", "-"], "text and schema are both '-'"),
         (["infill", path, "--at", "1", "--regex", "x{99}"], "every text that satisfies regex is longer than 32 tokens"),
         (["edit", path, "--regex", "x"], "regex is given with no spans; allowed: with one span"),
     ):

@@ -382,8 +382,8 @@ def test_constraints_of_gaps_choose_possible_lengths(model: TextModel):
     exact = model.infill("a", "b", regex="[xyz]{3}|[xyz]{6}", length=3, steps=1)
     assert re.fullmatch("[xyz]{3}|[xyz]{6}", exact.text)
     for options, message in (
-        ({"regex": "[xyz]{30}", "max_tokens": 4}, "satisfies regex is longer than 4 tokens"),
-        ({"choices": ["a"], "length": 9}, "satisfies choices is shorter or longer"),
+        ({"regex": "[xyz]{30}", "max_tokens": 4}, "satisfies regex is longer than 4 tokens, the shortest about 30;"),
+        ({"choices": ["a"], "length": 9}, "satisfies choices is shorter or longer than 9 tokens, the shortest about 1;"),
         ({"regex": "a", "stop": ["b"]}, "stop would cut a text that must match regex"),
         ({"regex": "("}, r"the regular expression '\(' cannot be read"),
         ({"regex": "a", "choices": ["b"]}, "no text satisfies regex and choices together"),

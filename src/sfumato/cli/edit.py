@@ -135,8 +135,7 @@ def infill(
 ) -> None:
     """Fill a gap in a text and print the result."""
     if file is None or str(file) == "-":
-        if constraints.schema == "-":
-            raise RequestError("the text and schema are both '-'; allowed: only one of them from stdin")
+        constraints.check_stdin(text="-")
         gap = "the text" if at is not None else f"a text with {marker}"
         name, content = "stdin", take_stdin(gap).buffer.read()
     else:

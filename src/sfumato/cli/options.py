@@ -137,6 +137,14 @@ class Constraints:
         None
     )
 
+    def check_stdin(self, **others: str | None) -> None:
+        """Refuse to read several inputs from stdin."""
+        given = [
+            name for name, value in (others | {"schema": self.schema, "grammar": self.grammar}).items() if value == "-"
+        ]
+        if len(given) > 1:
+            raise RequestError(f"{' and '.join(given)} are both '-'; allowed: only one of them from stdin")
+
     def apply_to(self, options: ConstraintOptions) -> None:
         """Write these constraints into the options of a request.
 

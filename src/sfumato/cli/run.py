@@ -92,8 +92,7 @@ def run(
     trace_file = None if trace is None or trace == "-" else Path(trace)
     if trace_file is not None:
         check_target("trace", str(trace))
-    if "-" in (prompt, batch) and constraints.schema == "-":
-        raise RequestError("prompt and schema are both '-'; allowed: only one of them from stdin")
+    constraints.check_stdin(prompt=prompt, batch=batch)
     live = sys.stdout.isatty() and not as_json and not no_live
     options: GenerateOptions = {
         "max_tokens": max_tokens,
@@ -138,10 +137,12 @@ def run(
     if as_json:
         _print_json(results, with_trace=trace == "-")
     else:
+        from sfumato.engine.options import constraint_options
+
         print_text(results)
         print_usage(results, live, load_s)
         near = [kind for kind in text_model.kinds if kind.matches(asked)]
-        if near and any(result.usage.unsettled for result in results):
+        if near and not constraint_options(options) and any(result.usage.unsettled for result in results):
             typer.echo(f"sfumato: {model} was trained on prompts such as\n{examples(near)}", err=True)
     if failures := {result.failure for result in results if result.failed}:
         typer.echo(f"sfumato: {'; '.join(sorted(failures))}; the answer ends there", err=True)

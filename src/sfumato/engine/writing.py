@@ -124,6 +124,10 @@ class PieceWriter:
             found = others[:: 1 + len(others) // _MAX_LENGTHS]
         if not found:
             names = " and ".join(self.constraints)
-            needed = "shorter or longer" if max_tokens == 0 else f"longer than {longest} tokens"
-            raise RequestError(f"every text that satisfies {names} is {needed}; allowed: one that fits into the gap")
+            needed = "shorter or longer" if max_tokens == 0 else "longer"
+            shortest = max(1, int(automaton.distance_S[automaton.start]) - num_shared)
+            raise RequestError(
+                f"every text that satisfies {names} is {needed} than {longest} tokens, the shortest about {shortest}; "
+                "allowed: one that fits into the gap"
+            )
         return found
