@@ -383,7 +383,10 @@ def test_constraints_of_gaps_choose_possible_lengths(model: TextModel):
     assert re.fullmatch("[xyz]{3}|[xyz]{6}", exact.text)
     for options, message in (
         ({"regex": "[xyz]{30}", "max_tokens": 4}, "satisfies regex is longer than 4 tokens, the shortest about 30;"),
-        ({"choices": ["a"], "length": 9}, "satisfies choices is shorter or longer than 9 tokens, the shortest about 1;"),
+        (
+            {"choices": ["a"], "length": 9},
+            "satisfies choices is shorter or longer than 9 tokens, the shortest about 1;",
+        ),
         ({"regex": "a", "stop": ["b"]}, "stop would cut a text that must match regex"),
         ({"regex": "("}, r"the regular expression '\(' cannot be read"),
         ({"regex": "a", "choices": ["b"]}, "no text satisfies regex and choices together"),
