@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { emptyDesktop, opened, shortened } from "../src/core/desktop";
+import {
+  emptyDesktop,
+  moved,
+  opened,
+  OWN_APPS,
+  restored,
+  shortened,
+  stored,
+  withPage,
+  type App,
+} from "../src/core/desktop";
 import { adopt, fileTree, pathsOf, unnamed } from "../src/core/file-tree";
 import { within } from "../src/core/place";
 import {
@@ -13,7 +23,7 @@ import {
 } from "../src/core/system";
 import { run, transcript, withTurn } from "../src/core/terminal";
 import { execute } from "../src/ui/edits";
-import { slot, toText, walk } from "../src/ui/tree";
+import { parse, slot, toText, walk } from "../src/ui/tree";
 import { randomly } from "./random";
 
 const context = { clicks: [{ element: "d", type: "press", value: "" }], apps: ["Files", "Settings"] };
@@ -159,5 +169,47 @@ describe("a window", () => {
     const name = shortened("to-do list about the garden with six items");
     expect(name).toBe("to-do list about the garden with six …");
     expect(shortened("garden")).toBe("garden");
+  });
+});
+
+describe("what is kept of a desktop", () => {
+  const app: App = { name: "Gym", sentence: "a list" };
+  const page = (text: string) => parse(`a page\n b list\n  c item: ${text}`);
+  const shown = (kept: unknown) =>
+    restored(kept).windows.map(({ pages }) => pages.all.map((each) => toText(each)));
+  const room = { width: 1000, height: 500 };
+
+  test("has the pages that can be undone", () => {
+    let desktop = opened(emptyDesktop(), app, room);
+    for (let i = 0; i < 25; i++) desktop = withPage(desktop, 1, page(`x${i}`));
+    desktop = moved(desktop, 1, -2);
+    const back = restored(JSON.parse(JSON.stringify(stored(desktop))));
+    const [win] = back.windows;
+    expect(win?.pages.all.length).toBe(22);
+    expect(win?.pages.all[win.pages.at]).toEqual(page("x22"));
+    expect(win?.pages.all.map((each) => toText(each))).toEqual(
+      desktop.windows[0]?.pages.all.slice(3).map((each) => toText(each)),
+    );
+  });
+
+  test("has only the last page of files and settings", () => {
+    let desktop = opened(emptyDesktop(), OWN_APPS[0] ?? app, room);
+    for (const text of ["old", "new"]) desktop = withPage(desktop, 1, page(text));
+    expect(shown(stored(desktop))).toEqual([[toText(page("new"))]]);
+  });
+
+  test("may be of an earlier version, or broken", () => {
+    const place = { x: 0, y: 0, width: 300, height: 200 };
+    expect(shown([{ app, place, isMinimised: false, page: toText(page("a")) }])).toEqual([
+      [toText(page("a"))],
+    ]);
+    expect(
+      shown([
+        { app, place, pages: [], at: 0 },
+        { app, place, pages: [3] },
+        { app, place, pages: ["x"] },
+        null,
+      ]),
+    ).toEqual([]);
   });
 });

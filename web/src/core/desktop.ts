@@ -116,27 +116,42 @@ export function moved(desktop: Desktop, id: number, by: number): Desktop {
   return win === undefined ? desktop : changed(desktop, id, { pages: go(win.pages, by) });
 }
 
-/** What is kept of it: windows and what they show now. */
+const MAX_KEPT = 20;
+
+/**
+ * What is kept of it: windows, what they show now, and what they showed before. An app of the desktop itself shows files
+ * and settings, which are kept elsewhere, so that only its last page is.
+ */
 export function stored(desktop: Desktop): unknown {
   return desktop.windows.flatMap(({ app, place, isMinimised, pages }) => {
-    const page = pages.all[pages.at];
-    return page === undefined ? [] : [{ app, place, isMinimised, page: toText(page) }];
+    if (pages.at < 0) return [];
+    const first = app.own === undefined ? Math.max(0, pages.at + 1 - MAX_KEPT) : pages.at;
+    const shown = pages.all.slice(first, app.own === undefined ? undefined : pages.at + 1);
+    return [{ app, place, isMinimised, pages: shown.map((page) => toText(page)), at: pages.at - first }];
   });
+}
+
+function isTexts(given: unknown): given is string[] {
+  return Array.isArray(given) && given.length > 0 && given.every((each) => typeof each === "string");
 }
 
 /** The desktop that was kept; what cannot be read of it is left out. */
 export function restored(kept: unknown): Desktop {
   let desktop = emptyDesktop();
   for (const each of Array.isArray(kept) ? (kept as unknown[]) : []) {
-    const { app, place, isMinimised, page } = (each ?? {}) as Record<string, unknown>;
+    // Earlier versions kept one page.
+    const { app, place, isMinimised, page, pages = [page], at } = (each ?? {}) as Record<string, unknown>;
     const { name, sentence, own, path } = (app ?? {}) as Partial<App>;
     const numbers = Object.values((place ?? {}) as Place);
-    if (typeof name !== "string" || typeof sentence !== "string" || typeof page !== "string") continue;
+    if (typeof name !== "string" || typeof sentence !== "string" || !isTexts(pages)) continue;
     if (numbers.length !== 4 || !numbers.every(Number.isFinite)) continue;
     try {
       const id = desktop.next;
       const found = { name, sentence, ...(own && { own }), ...(path && { path }) };
-      desktop = withPage(opened(desktop, found, { width: 1000, height: 500 }), id, parse(page));
+      const shown = pages.map((text) => parse(text));
+      desktop = opened(desktop, found, { width: 1000, height: 500 });
+      for (const page of shown) desktop = withPage(desktop, id, page);
+      if (typeof at === "number") desktop = moved(desktop, id, at - (pages.length - 1));
       desktop = changed(desktop, id, { place: place as Place, isMinimised: isMinimised === true });
     } catch (error) {
       if (!(error instanceof PageError)) throw error;

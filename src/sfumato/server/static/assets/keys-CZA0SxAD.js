@@ -1,4 +1,4 @@
-import{l as p}from"./index-BOnzV2jU.js";/**
+import{l as p}from"./index-Bxs-Qzm1.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
