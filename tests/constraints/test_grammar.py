@@ -121,6 +121,16 @@ def test_rules_are_nested_as_deep_as_fits():
         assert not from_grammar(JSON).accepts(text)
 
 
+def test_rules_are_nested_as_deep_as_the_shortest_text_needs():
+    def chain(length: int) -> str:
+        lines = [f'r{i} ::= "(" r{i + 1} ")"' for i in range(length)]
+        return "\n".join(["root ::= r0", *lines, f'r{length} ::= "x" | "[" r0 "]"'])
+
+    assert from_grammar(chain(20)).accepts("(" * 20 + "x" + ")" * 20)
+    with pytest.raises(RequestError, match="rules are more than 32 deep within one another in all its texts"):
+        from_grammar(chain(40))
+
+
 def _plain(of: Expression) -> Expression:
     """With one digit, and without the escapes of regular expressions."""
     if isinstance(of, str):
@@ -166,6 +176,8 @@ def test_notation(grammar: str, accepted: list[str], refused: list[str]):
         ('root ::= "a"{}', "line 1: '{}' says no number"),
         ('root ::= "a" = "b"', "line 1: '= \"b\"' is unknown; allowed: NAME ::="),
         ("root ::= " + "(" * 5000 + '"a"' + ")" * 5000, "groups are nested too deeply"),
+        ('root ::= "a"{9999999999}', "'{9999999999}' is unknown"),
+        ("\n".join(f'r{i} ::= "a"' for i in range(1001)), "has 1,001 rules; allowed: 1,000"),
         ("a" * 100_001, "has 100,001 characters; allowed: 100,000"),
         ('root ::= ([a-z] | "x")* "x" [a-z]{20}', "takes more than"),
     ],

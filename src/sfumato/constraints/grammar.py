@@ -26,10 +26,11 @@ DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """How many rules of a recursion may be within one another: as many as fit, and at least the first."""
 NESTED_STATES, NESTED_CHECKS = 8_000, 250_000
 """States and work up to which more are."""
-MAX_CHARACTERS = 100_000
+MAX_CHARACTERS, MAX_RULES = 100_000, 1000
 _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n]*) | (?P<rule>[\w-]+)\s*::= | (?P<name>[\w-]+) | (?P<text>"(?:\\.|[^"\\\n])*")
-      | (?P<set>\[(?:\\.|[^\]\\\n])*\]|\.) | (?P<counts>[*+?]|\{\s*\d*\s*(?:,\s*\d*\s*)?\}) | (?P<sign>[|()])""",
+      | (?P<set>\[(?:\\.|[^\]\\\n])*\]|\.) | (?P<counts>[*+?]|\{\s*\d{0,9}\s*(?:,\s*\d{0,9}\s*)?\})
+      | (?P<sign>[|()])""",
     re.VERBOSE | re.DOTALL,
 )
 _CHARACTER = re.compile(r"\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}|\\.|.", re.DOTALL)
@@ -78,19 +79,23 @@ def from_grammar(text: str, budget: Budget | None = None) -> Language:
     try:
         grammar = _Grammar(_Parser(text).rules)
         for depth in DEPTHS:
-            unroller = _Unroller(grammar, budget if found is None else budget.part(NESTED_STATES, NESTED_CHECKS), depth)
+            limits = budget if found is None else budget.part(NESTED_STATES, NESTED_CHECKS)
             try:
-                found = unroller.compile(unroller.root)
+                unroller = _Unroller(grammar, limits, depth)
+                language = unroller.compile(unroller.root)
             except RequestError:
                 # A faster machine might have had the time.
                 if found is None or budget.seconds_left == 0:
                     raise
                 break
+            if language.final_S.any() or not unroller.is_cut:
+                found = language
             if not unroller.is_cut:
                 break
     except RecursionError:
         raise RequestError("the grammar's groups are nested too deeply") from None
-    assert found
+    if found is None:
+        raise RequestError(f"the grammar's rules are more than {DEPTHS[-1]} deep within one another in all its texts")
     return found
 
 
@@ -189,6 +194,8 @@ class _Grammar:
     def __init__(self, rules: dict[str, Expression]) -> None:
         self.rules = rules
         self.number = {name: number for number, name in enumerate(rules)}
+        if len(rules) > MAX_RULES:
+            raise RequestError(f"the grammar has {len(rules):,} rules; allowed: {MAX_RULES:,}")
         if ROOT not in rules:
             raise RequestError(f"the grammar has no rule {ROOT}; it has {', '.join(rules) or 'none'}")
         names_in = {name: set(_references(body)) for name, body in rules.items()}
