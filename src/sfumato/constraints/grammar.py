@@ -26,7 +26,7 @@ DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """How many rules of a recursion may be within one another: as many as fit, and at least the first."""
 NESTED_STATES, NESTED_CHECKS = 8_000, 250_000
 """States and work up to which more are."""
-MAX_CHARACTERS, MAX_RULES = 100_000, 1000
+MAX_CHARACTERS, MAX_RULES, MAX_GROUPS = 100_000, 1000, 100
 _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n]*) | (?P<rule>[\w-]+)\s*::= | (?P<name>[\w-]+) | (?P<text>"(?:\\.|[^"\\\n])*")
       | (?P<set>\[(?:\\.|[^\]\\\n])*\]|\.) | (?P<counts>[*+?]|\{\s*\d{0,9}\s*(?:,\s*\d{0,9}\s*)?\})
@@ -75,25 +75,21 @@ def from_grammar(text: str, budget: Budget | None = None) -> Language:
     if len(text) > MAX_CHARACTERS:
         raise RequestError(f"the grammar has {len(text):,} characters; allowed: {MAX_CHARACTERS:,}")
     budget = budget or Budget()
-    found: Language | None = None
-    try:
-        grammar = _Grammar(_Parser(text).rules)
-        for depth in DEPTHS:
-            limits = budget if found is None else budget.part(NESTED_STATES, NESTED_CHECKS)
-            try:
-                unroller = _Unroller(grammar, limits, depth)
-                language = unroller.compile(unroller.root)
-            except RequestError:
-                # A faster machine might have had the time.
-                if found is None or budget.seconds_left == 0:
-                    raise
-                break
-            if language.final_S.any() or not unroller.is_cut:
-                found = language
-            if not unroller.is_cut:
-                break
-    except RecursionError:
-        raise RequestError("the grammar's groups are nested too deeply") from None
+    grammar, found = _Grammar(_Parser(text).rules), None
+    for depth in DEPTHS:
+        limits = budget if found is None else budget.part(NESTED_STATES, NESTED_CHECKS)
+        try:
+            unroller = _Unroller(grammar, limits, depth)
+            language = unroller.compile(unroller.root)
+        except RequestError:
+            # A faster machine might have had the time.
+            if found is None or budget.seconds_left == 0:
+                raise
+            break
+        if language.final_S.any() or not unroller.is_cut:
+            found = language
+        if not unroller.is_cut:
+            break
     if found is None:
         raise RequestError(f"the grammar's rules are more than {DEPTHS[-1]} deep within one another in all its texts")
     return found
@@ -104,7 +100,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.rules: dict[str, Expression] = {}
-        self._text, self._tokens = text, self._read(text)
+        self._text, self._tokens, self._num_open = text, self._read(text), 0
         self._next()
         while self._kind:
             name = self._said.removesuffix("::=").strip()
@@ -151,10 +147,14 @@ class _Parser:
                     raise self._error(f"{self._said!r} repeats nothing")
                 parts[-1] = self._repeat(parts[-1])
             elif self._said == "(":
+                self._num_open += 1
+                if self._num_open > MAX_GROUPS:
+                    raise self._error(f"more than {MAX_GROUPS} groups are within one another")
                 self._next()
                 parts.append(self._alternatives())
                 if self._said != ")":
                     raise self._error("a group is not closed")
+                self._num_open -= 1
             else:
                 parts.append(Rule(self._said) if self._kind == "name" else self._characters())
             self._next()
