@@ -256,6 +256,13 @@ def test_edits_need_the_current_revision(served: Served):
     expected = served.model.edit(by_hand["text"], spans=[(at, at + 2)], prompt=EXPRESSION)
     assert edited["text"] == expected.text
     assert edited["text"] == by_hand["text"]
+    # But for a long one, which would leave no room.
+    long = served.ask(
+        "/v1/canvas", messages=[{"role": "user", "content": "json: " + "Mia is red. " * 70}], max_tokens=8
+    )
+    filled = {"start": 0, "end": len(long.json()["text"]), "text": 'x = "abc"\n' * 20}
+    edit = {"base_rev": 1, "replace": [filled], "spans": [[5, 8]]}
+    assert served.ask(f"/v1/canvas/{long.json()['id']}/edits", **edit).status_code == 200
     again = served.ask(f"{path}/edits", base_rev=3, replace=[{"start": 0, "end": 6, "text": "ANSWER"}]).json()
     assert (again["rev"], again["text"]) == (4, "ANSWER" + text[6:])
     undone = served.ask(f"{path}/undo", base_rev=4).json()

@@ -190,8 +190,6 @@ class Canvases:
         self, canvas: LiveCanvas, text: str, body: CanvasRequest | EditRequest, options: Any, seed: int
     ) -> _Made:
         options |= body.model_dump(include={"temperature", "spans", "instruction", "min_certainty"}, exclude_none=True)
-        if canvas.prompt is not None and "instruction" not in options:
-            options["prompt"] = canvas.prompt
         canvas.redraft(text)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -204,7 +202,11 @@ class Canvases:
             loop.call_soon_threadsafe(show, draft)
 
         with await self._host.use(canvas.model) as hosted:
-            left = partial(self._bill, canvas.owner)
+            left, model = partial(self._bill, canvas.owner), hosted.model
+            if canvas.prompt is not None and "instruction" not in options:
+                # A long one would leave no room for the text.
+                is_short = len(model.context(canvas.prompt)) <= model.context_length // 2
+                options |= {"prompt": canvas.prompt} if is_short else {}
             return await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left), {}
 
     async def _run(self, canvas: LiveCanvas, work: Callable[[LiveCanvas], Awaitable[_Made]]) -> None:

@@ -297,8 +297,10 @@ def _deepen(state: dict[str, Tensor], num_layers: int, num_wanted: int) -> dict[
         prefix = f"{_LAYERS}{source}."
         for name, tensor in state.items():
             if name.startswith(prefix):
-                adds = is_copy and ("o_proj" in name or "down_proj" in name)
-                deeper[f"{_LAYERS}{index}.{name.removeprefix(prefix)}"] = torch.zeros_like(tensor) if adds else tensor
+                is_zero = is_copy and ("o_proj" in name or "down_proj" in name)
+                deeper[f"{_LAYERS}{index}.{name.removeprefix(prefix)}"] = (
+                    torch.zeros_like(tensor) if is_zero else tensor
+                )
     return deeper
 
 
