@@ -8,6 +8,8 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+from sphinx.ext.napoleon.docstring import GoogleDocstring
+
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
@@ -194,6 +196,8 @@ def _describe(command: Any, path: str, lines: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    # Types are in annotations; a colon in what is said of an attribute names none.
+    GoogleDocstring._parse_attribute_docstring = GoogleDocstring._consume_to_end  # type: ignore[method-assign]
     app.connect("builder-inited", write_commands)
     app.connect("builder-inited", write_endpoints)
     app.connect("builder-inited", write_samplers)

@@ -93,6 +93,19 @@ def test_refused_heads(sfumato, recipe, tmp_path, override, message):
     assert message in done.stderr
 
 
+def test_other_models_are_refused_before_anything_is_asked(sfumato, recipe, tmp_path):
+    quantized = tmp_path / "w4a8"
+    assert sfumato("convert", "tiny", quantized, "--quantize", "w4a8").exit_code == 0
+    for model, message in (
+        ("mend", "mend repairs Python and cannot generate text"),
+        (quantized, "holds weights in w4a8"),
+    ):
+        done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--set", f"model={model}")
+        assert done.exit_code == 1
+        assert message in done.stderr
+        assert "answers" not in done.stderr
+
+
 def test_resume_without_state(sfumato, recipe, tmp_path):
     done = sfumato("heads", recipe, "--dir", tmp_path / "run", "--resume")
     assert done.exit_code == 2

@@ -25,7 +25,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
 
     Answers gathered earlier are reused.
     """
-    from sfumato.api import load
+    from sfumato.api import load, outline
     from sfumato.checkpoints.load import load_checkpoint, save_checkpoint
     from sfumato.checkpoints.registry import find_model
     from sfumato.checkpoints.tensors import hash_of_weights
@@ -56,6 +56,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     if resume and not path.exists():
         raise ConfigError(f"{directory} holds no answers to resume from; leave --resume out to start a new run")
     check_recipe(path, loaded, free=_OF_FITTING, what="answers gathered by", advice="use another --dir")
+    outline(loaded.model)
     model = load(loaded.model)
     if not isinstance(model.decoder, Decoder) or model.spec.autoregressive:
         raise ConfigError(f"model is {loaded.model}; allowed: a Sfumato model that refines canvases")
@@ -64,6 +65,9 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
             f"length_buckets is {list(loaded.length_buckets)} and {model.bundle.layout.setting} "
             f"of {loaded.model}; allowed: none, because a length head needs a causal prefix"
         )
+    # The weights as they are stored, not as they answer.
+    decoder = load_checkpoint(find_model(loaded.model)).model
+    assert isinstance(decoder, Decoder)
     asked = prompts(loaded.tasks, loaded.files, loaded.n, loaded.seed)
     settings = {"steps": loaded.steps, "max_tokens": loaded.max_tokens, "seed": loaded.seed}
     # Of weights and prompts: files may have changed since.
@@ -81,9 +85,6 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     scores: dict[str, float] = {}
     generation = dict(model.generation)
     checkpoint = directory / "checkpoint"
-    # The weights as they are stored, not as they answer.
-    decoder = load_checkpoint(find_model(loaded.model)).model
-    assert isinstance(decoder, Decoder)
     if loaded.length_buckets and not (len(learned.lengths_N) and len(held_out.lengths_N)):
         typer.echo(f"{directory.name}: too few answers finished to learn lengths; no length head", err=True)
     elif loaded.length_buckets:
