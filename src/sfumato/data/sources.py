@@ -28,6 +28,8 @@ from sfumato.text.tokenizer import Tokenizer
 
 _LOG = logging.getLogger(__name__)
 _LINES = "messages ending with the assistant's, prompt and response, or text"
+_SHOWN = 24
+"""Maximum characters of a value in a message."""
 _TABLES = frozenset({".csv", ".json", ".tsv", ".xlsx", ".yaml", ".yml"})
 """Ends of files that are no prose, and no lines of JSON either."""
 
@@ -321,5 +323,10 @@ def _record(value: Any, where: str) -> Record:
             return Record([{"role": "user", "content": prompt}], response, where, unread - {"prompt", "response"})
         case {"text": str(text)} if text:
             return Record((), text, where, unread - {"text"})
-    found = f"has {', '.join(value) or 'no keys'}" if isinstance(value, dict) else f"is {json.dumps(value):.60}"
+    if isinstance(value, dict):
+        shown = {key: json.dumps(each) for key, each in value.items()}
+        keys = [f"{key} {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}" for key, text in shown.items()]
+        found = f"has {', '.join(keys) or 'no keys'}"
+    else:
+        found = f"is {json.dumps(value):.60}"
     raise ConfigError(f"{where} {found}; allowed: {_LINES}; only a response may be empty")
