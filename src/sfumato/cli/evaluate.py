@@ -118,8 +118,8 @@ def evaluate(
         raise RequestError(f"--answers is {str(answers)!r}, the samples themselves; allowed: another file")
     if samples is None and (judge is not None or max_tokens is not None or draws):
         raise RequestError("--judge, --max-tokens or --likelihood is given; allowed: only with --samples")
-    if samples is not None and (tasks or gaps or lengths):
-        raise RequestError("--samples cannot be combined with --task, --gaps or --lengths; leave them out")
+    if samples is not None and (tasks or gaps or lengths or twin not in (None, "none")):
+        raise RequestError("--samples cannot be combined with --task, --gaps, --lengths or --twin; leave them out")
     if gaps and lengths:
         raise RequestError("--gaps and --lengths are both given; allowed: one of them")
     if answers is not None and (gaps or lengths):
