@@ -204,6 +204,7 @@ def test_likelihoods_of_responses(sfumato, tmp_path):
         (("--max-tokens", "3"), "allowed: only with --samples"),
         (("--likelihood", "3"), "allowed: only with --samples"),
         (("--samples", "x.jsonl", "--task", "json"), "--samples cannot be combined"),
+        (("--samples", "x.jsonl", "--twin", "tiny-twin"), "--samples cannot be combined"),
         (("--samples", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],
 )
