@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
@@ -102,7 +103,10 @@ def train(
         run.start()
         if on_start is not None and world.leads:
             on_start(run.trainer)
-        run.train()
+        with warnings.catch_warnings():
+            # Under autocast, norms read bfloat16 and keep their weights in float32.
+            warnings.filterwarnings("ignore", "Mismatch dtype between input and weight")
+            run.train()
         run.save_checkpoint()
         progress = run.trainer.progress
         return TrainResult(
