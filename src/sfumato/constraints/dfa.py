@@ -29,6 +29,10 @@ DEAD = 0
 MAX_STATES = 50_000
 MAX_SECONDS = 1.7
 """Work between two checks of the clock is short enough for a refusal within two seconds."""
+NESTED_STATES = 8_000
+"""Approximate number of states up to which schemas and grammars that refer to themselves are nested deeper."""
+PART_CHECKS = 250_000
+"""Work of an attempt at more than is needed, such as deeper nesting: about half a second."""
 _NEVER = 2**31 - 1
 
 

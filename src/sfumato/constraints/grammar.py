@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sfumato.config import check_choice
-from sfumato.constraints.dfa import Budget, Language
+from sfumato.constraints.dfa import NESTED_STATES, PART_CHECKS, Budget, Language
 from sfumato.constraints.expressions import Node
 from sfumato.constraints.regex import Reader, parse
 from sfumato.errors import RequestError
@@ -24,8 +24,6 @@ ROOT = "root"
 """The rule of whole texts."""
 DEPTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """How many rules of a recursion may be within one another: as many as fit, and at least the first."""
-NESTED_STATES, NESTED_CHECKS = 8_000, 250_000
-"""States and work up to which more are."""
 MAX_CHARACTERS, MAX_RULES, MAX_GROUPS = 100_000, 1000, 100
 _TOKEN = re.compile(
     r"""(?P<space>\s+|\#[^\n]*) | (?P<rule>[\w-]+)\s*::= | (?P<name>[\w-]+) | (?P<text>"(?:\\.|[^"\\\n])*")
@@ -77,7 +75,7 @@ def from_grammar(text: str, budget: Budget | None = None) -> Language:
     budget = budget or Budget()
     grammar, found = _Grammar(_Parser(text).rules), None
     for depth in DEPTHS:
-        limits = budget if found is None else budget.part(NESTED_STATES, NESTED_CHECKS)
+        limits = budget if found is None else budget.part(NESTED_STATES, PART_CHECKS)
         try:
             unroller = _Unroller(grammar, limits, depth)
             language = unroller.compile(unroller.root)

@@ -13,18 +13,14 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from sfumato.config import check_choice
-from sfumato.constraints.dfa import Budget, Language
+from sfumato.constraints.dfa import NESTED_STATES, PART_CHECKS, Budget, Language
 from sfumato.constraints.json_compiler import ANY_ORDER_STATES, Order, SchemaCompiler
 from sfumato.constraints.json_parts import Part
 from sfumato.constraints.regex import Unordered, from_regex
 from sfumato.errors import RequestError
 
-ANY_ORDER_CHECKS = 250_000
-"""Work for properties in any order, or for values deep in one another: about half a second."""
 MAX_DEPTH, MIN_DEPTH = 5, 2
 """How many values of a schema that refers to itself may be within one another: as many as fit, and at least these."""
-NESTED_STATES = 8_000
-"""Approximate number of states up to which they are nested deeper."""
 
 
 def language_of_schema(
@@ -51,7 +47,7 @@ def language_of_schema(
             # Rather deeper than in any order.
             continue
         try:
-            return from_regex(regex, budget.part(ANY_ORDER_STATES, ANY_ORDER_CHECKS), unordered)
+            return from_regex(regex, budget.part(ANY_ORDER_STATES, PART_CHECKS), unordered)
         except RequestError:
             if budget.seconds_left == 0:
                 # A faster machine might have had the time.

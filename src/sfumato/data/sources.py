@@ -313,16 +313,17 @@ def _document(record: Record, tokenizer: Tokenizer) -> Document:
 
 
 def _record(value: Any, where: str) -> Record:
-    unread = frozenset(value) if isinstance(value, dict) else frozenset[str]()
     match value:
         case {"messages": [*turns, {"role": "assistant", "content": str(response)}]} if turns and all(
             isinstance(turn, dict) for turn in turns
         ):
-            return Record(turns, response, where, unread - {"messages"})
+            return Record(turns, response, where, frozenset(value) - {"messages"})
         case {"prompt": str(prompt), "response": str(response)} if prompt:
-            return Record([{"role": "user", "content": prompt}], response, where, unread - {"prompt", "response"})
+            return Record(
+                [{"role": "user", "content": prompt}], response, where, frozenset(value) - {"prompt", "response"}
+            )
         case {"text": str(text)} if text:
-            return Record((), text, where, unread - {"text"})
+            return Record((), text, where, frozenset(value) - {"text"})
     if isinstance(value, dict):
         shown = {key: json.dumps(each) for key, each in value.items()}
         keys = [f"{key} {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}" for key, text in shown.items()]

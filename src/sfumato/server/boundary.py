@@ -135,7 +135,8 @@ async def refuse(request: Request, error: Exception) -> Response:
 def _invalid(request: Request, error: RequestValidationError) -> ApiError:
     """The refusal of an invalid body."""
     # A misspelt name explains the missing one; of a field of several types, what is within the one that was given.
-    first = min(error.errors(), key=lambda each: (each["type"] != "extra_forbidden", -len(each["loc"])))
+    errors = error.errors()
+    first = min(errors, key=lambda each: (each["type"] != "extra_forbidden", -len(each["loc"])))
     kind, param = first["type"], _place(first["loc"], error.body)
     problem = first["msg"][:1].lower() + first["msg"][1:]
     if kind == "model_attributes_type" and isinstance(first["input"], bytes):
@@ -168,7 +169,7 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
         problem = f"{given} is not supported; allowed: {_IN_JSON.get(allowed, allowed)}"
     elif "should be " in problem:
         # A field of several types has an error for each of them.
-        alike = [each for each in error.errors() if _place(each["loc"], error.body) == param]
+        alike = [each for each in errors if _place(each["loc"], error.body) == param]
         kinds = dict.fromkeys(
             each["msg"].partition("should be ")[2] for each in alike if each["input"] is first["input"]
         )
