@@ -404,11 +404,11 @@ def test_work_ends_with_a_reader_who_leaves_before_the_stream_begins(sent: BaseE
 
 def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
     history, tell = History(tmp_path / "canvases.db"), []
-    started = asyncio.Event()
+    begun = asyncio.Event()
 
     async def edit(text: str, *, on_draft: Any, **_: Any) -> Any:
         tell.append(on_draft)
-        started.set()
+        begun.set()
         await asyncio.Event().wait()
 
     async def use(name: str) -> Any:
@@ -419,7 +419,9 @@ def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
         history.create(["c"], owner="", model="tiny", prompt={})
         history.add("c", 1, "old", made_by="model", details={})
         editing = asyncio.create_task(canvases.edit("c", EditRequest(base_rev=1), ""))
-        await started.wait()
+        started = asyncio.create_task(begun.wait())
+        await asyncio.wait({started, editing}, return_when=asyncio.FIRST_COMPLETED)
+        assert not editing.done(), editing.exception()
         canvas = await canvases.find("c", "")
         tell[0]("half")
         await asyncio.sleep(0)

@@ -202,10 +202,10 @@ class Canvases:
             loop.call_soon_threadsafe(show, draft)
 
         with await self._host.use(canvas.model) as hosted:
-            left, model = partial(self._bill, canvas.owner), hosted.model
+            left = partial(self._bill, canvas.owner)
             if canvas.prompt is not None and "instruction" not in options:
                 # A long one would leave no room for the text.
-                is_short = len(model.context(canvas.prompt)) <= model.context_length // 2
+                is_short = len(hosted.model.context(canvas.prompt)) <= hosted.model.context_length // 2
                 options |= {"prompt": canvas.prompt} if is_short else {}
             return await hosted.edit(text, **options, seed=seed, on_draft=tell, on_left=left), {}
 
