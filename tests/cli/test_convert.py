@@ -137,6 +137,7 @@ def test_quantized_as_it_is_multiplied(sfumato, tmp_path):
     refused = sfumato(*asked, tmp_path / "out", "--quantize", "w8a8")
     assert refused.exit_code == 1
     assert "holds weights in w4a8" in refused.stderr
+    assert json.loads(sfumato("models", "show", tmp_path / "out", "--json").stdout)["quantized"] == "w4a8"
 
 
 @pytest.mark.parametrize("options", [("--to", "delta", "--base", "tiny"), ("--bits", "8")])

@@ -68,6 +68,15 @@ def test_model_report_reads_only_the_config(sfumato, checkpoint, tmp_path):
         assert text in shown.stdout
 
 
+def test_canvases_are_described_where_there_are_some(sfumato):
+    rows = [line.split()[0] for line in sfumato("doctor", "tiny-twin").stdout.splitlines()]
+    assert "cache" in rows
+    assert "canvas" not in rows
+    done = sfumato("doctor", "mend")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "mend repairs Python" in done.stderr
+
+
 def test_missing_model(sfumato):
     done = sfumato("doctor", "no-such-model")
     assert done.exit_code == 1

@@ -21,6 +21,8 @@ from sfumato.checkpoints.load import Checkpoint, save_checkpoint
 from sfumato.engine.model import TextModel
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError
 from sfumato.models.decoder import Decoder
+from sfumato.models.quantization.apply import quantize_model
+from sfumato.models.quantization.weights import QUANTIZATIONS
 from sfumato.sampling.config import SamplerConfig
 from sfumato.spec import GenerationSpec
 from sfumato.text.tokenizer import Tokenizer
@@ -127,6 +129,11 @@ def test_repr_describes_the_model(make_model: Make):
     num = sum(parameter.numel() for parameter in model.decoder.parameters())
     assert repr(model) == f"TextModel('small', {num / 1e6:.1f}M parameters, uniform noise, torch.float32 on cpu)"
     assert "autoregressive" in repr(make_model(AR))
+    quantize_model(model.decoder, QUANTIZATIONS["int8"])
+    assert repr(model) == (
+        f"TextModel('small', {num / 1e6:.1f}M parameters, uniform noise, 8-bit layers, torch.float32 on cpu)"
+    )
+    assert model.decoder.num_parameters == num
 
 
 def test_batch_reports_its_progress(make_model: Make):

@@ -12,6 +12,7 @@ import typer
 
 from sfumato.cli.options import complete_model, format_size
 from sfumato.cli.output import count
+from sfumato.errors import RequestError
 from sfumato.spec import GenerationSpec
 
 if TYPE_CHECKING:
@@ -38,8 +39,12 @@ def doctor(
     if model is not None:
         from sfumato.checkpoints.load import build
         from sfumato.checkpoints.registry import find_model
+        from sfumato.models.decoder import Decoder
 
-        print_model_report(model, *build(find_model(model)), as_json=as_json)
+        built, spec, family = build(find_model(model))
+        if isinstance(built, Decoder) and built.config.lexemes is not None:
+            raise RequestError(f"{model} repairs Python, and needs little memory; `sfumato models show` describes it")
+        print_model_report(model, built, spec, family, as_json=as_json)
         return
     report = _report()
     _print(report, _rows(report), as_json)
@@ -123,7 +128,8 @@ def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     cache, beyond = report["cache_bytes_per_token"], report["cache_bytes_per_token_beyond_windows"]
     later = f", {beyond['bfloat16']:,} beyond the sliding windows" if beyond != cache else ""
     rows.append(("cache", f"{cache['bfloat16']:,} bytes per token in bfloat16{later}"))
-    rows.append(("canvas", f"{report['canvas_bytes']['float32']:,} bytes of state"))
+    if spec["canvas_length"] > 1:
+        rows.append(("canvas", f"{report['canvas_bytes']['float32']:,} bytes of state"))
     products, reads = (report["machine"][name] / 1e9 for name in ("operations_per_s", "bytes_per_s"))
     rows.append(("machine", f"{products:.0f} GFLOP/s, {reads:.1f} GB/s (measured now)"))
     cost = f"{step['operations'] / 1e9:.2f} GFLOP, {step['bytes_float32'] / 1e6:.0f} MB"

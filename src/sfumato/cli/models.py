@@ -42,7 +42,7 @@ def list_(as_json: Json = False) -> None:
 
 def show(model: ModelName, as_json: Json = False) -> None:
     """Describe a model from its config: what it is, how it generates, what it was made for."""
-    from sfumato.checkpoints.load import build, read_generation
+    from sfumato.checkpoints.load import build, preparation_of, read_generation
     from sfumato.checkpoints.registry import find_model, open_checkpoint
     from sfumato.data.kinds import FIELD, examples, read_kinds
 
@@ -54,7 +54,8 @@ def show(model: ModelName, as_json: Json = False) -> None:
         "path": str(path),
         "size_bytes": sum(file.stat().st_size for file in path.glob("*")) if path.is_dir() else path.stat().st_size,
         "family": family,
-        "parameters": sum(parameter.numel() for parameter in built.parameters()),
+        **({} if (prepared := preparation_of(source)) is None else {"quantized": prepared.name}),
+        "parameters": built.num_parameters,
         "positions": built.config.max_position_embeddings,
         "spec": spec.to_dict(),
         "generation": read_generation(source, family),

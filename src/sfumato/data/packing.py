@@ -96,8 +96,9 @@ class PackingConfig:
 
     def __post_init__(self) -> None:
         check_range(self, "rows row_length canvas_copies", 1)
-        if any(length < 2 for length in self.canvas_lengths):
-            raise ConfigError(f"canvas_lengths is {self.canvas_lengths}; allowed: lengths of 2 or more")
+        if any(not 2 <= length <= self.row_length for length in self.canvas_lengths):
+            given = f"canvas_lengths is {list(self.canvas_lengths)}"
+            raise ConfigError(f"{given}; allowed: lengths from 2 to row_length, {self.row_length}")
         shares = self.canvas_from
         if shares and (
             len(shares) != len(self.canvas_lengths)

@@ -30,6 +30,7 @@ from sfumato.engine.rewriting import edit_text, infill_text
 from sfumato.engine.stop_strings import check_stop
 from sfumato.errors import CapacityError, CheckpointError, ConfigError, RequestError, as_list
 from sfumato.models.model import Model
+from sfumato.models.quantization.weights import quantized_weights
 from sfumato.sampling.config import (
     MAX_STEPS,
     MAX_TEMPERATURE,
@@ -112,7 +113,9 @@ class TextModel:
     def __repr__(self) -> str:
         num, weights = self.decoder.num_parameters, self.decoder.embedding_VD
         kind = "autoregressive" if self.spec.autoregressive else f"{self.spec.noise} noise"
-        return f"TextModel({self.name!r}, {num / 1e6:.1f}M parameters, {kind}, {weights.dtype} on {weights.device})"
+        bits = next((f"{each.bits}-bit layers, " for each in quantized_weights(self.decoder)), "")
+        stored = f"{bits}{weights.dtype} on {weights.device}"
+        return f"TextModel({self.name!r}, {num / 1e6:.1f}M parameters, {kind}, {stored})"
 
     def __getstate__(self) -> dict[str, object]:
         # A copy gets its own engine.

@@ -37,6 +37,7 @@ from sfumato.kernels.base import TORCH, Backend, KVPool, attend
 from sfumato.kernels.cpu.backend import CompiledBackend
 from sfumato.layout import Segment
 from sfumato.models.quantization.products import IntegerTable
+from sfumato.models.quantization.weights import quantized_weights
 
 DEVICES = ("auto", "cpu", "cuda")
 
@@ -140,8 +141,9 @@ class Model(nn.Module, abc.ABC):
 
     @property
     def num_parameters(self) -> int:
-        """Number of parameters, with a shared embedding counted once."""
-        return sum(parameter.numel() for parameter in self.parameters())
+        """Number of parameters, quantized or not, with a shared embedding counted once."""
+        floats = sum(parameter.numel() for parameter in self.parameters())
+        return floats + sum(weight.shape.numel() for weight in quantized_weights(self))
 
     def forward(
         self,

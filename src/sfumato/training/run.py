@@ -73,11 +73,12 @@ class Run:
         if long := [length for length in recipe.packing.canvas_lengths if length >= room]:
             raise ConfigError(f"packing.canvas_lengths has {long[0]}; allowed: below {room}, the model's positions")
         layout = PrefixLayout(self.spec)
-        if recipe.objective.length_weight and not layout.causal:
-            raise ConfigError(
-                f"objective.length_weight is {recipe.objective.length_weight} and {layout.setting}; "
-                "allowed: 0, because a length head needs a causal prefix"
-            )
+        if weight := recipe.objective.length_weight:
+            given = f"objective.length_weight is {weight}"
+            if not layout.causal:
+                raise ConfigError(f"{given} and {layout.setting}; allowed: 0, as a length head needs a causal prefix")
+            if not self.shape.length_buckets:
+                raise ConfigError(f"{given} and the model has no length head; allowed: 0, or with length_buckets")
         lengths = recipe.packing.canvas_lengths
         if lengths and layout.causal and not self.shape.length_buckets and self.spec.canvas_length not in lengths:
             _LOG.warning(
@@ -275,9 +276,17 @@ class Run:
             first = _of_ours(found.model, recipe.init_from)
             layers = first.config.num_hidden_layers, recipe.model.num_hidden_layers
             start, state = _deepen(first.state_dict(), *layers), model.state_dict()
-            alien = [name for name in start if name not in state or start[name].shape != state[name].shape]
+            alien = [
+                f"{name} {list(start[name].shape)} ({list(state[name].shape) if name in state else 'none'})"
+                for name in start
+                if name not in state or start[name].shape != state[name].shape
+            ]
             if alien:
-                raise ConfigError(f"init_from is {recipe.init_from}; its tensors do not fit this model: {alien[:8]}")
+                more = f" and {len(alien) - 4} more" if len(alien) > 4 else ""
+                raise ConfigError(
+                    f"init_from is {recipe.init_from}; its tensors do not fit this model's (in brackets): "
+                    f"{', '.join(alien[:4])}{more}; allowed: the same [model], with more layers, or none"
+                )
             model.load_state_dict(state | start)
             _correct(model, recipe, start)
         return model, found

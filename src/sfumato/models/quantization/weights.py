@@ -14,7 +14,7 @@ directly: integers on a CPU, or 8-bit floats, which GPUs multiply twice as fast 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -189,6 +189,11 @@ class QuantizedWeight(nn.Module):
     def dequantized(self) -> Tensor:
         """The whole float weight."""
         return dequantize(self.levels, self.scales, self.dtype, self.groups)
+
+
+def quantized_weights(model: nn.Module) -> Iterator[QuantizedWeight]:
+    """All quantized weights of a model."""
+    return (module for module in model.modules() if isinstance(module, QuantizedWeight))
 
 
 def dequantize(levels: Tensor, scales: Tensor, dtype: torch.dtype, groups: Tensor | None = None) -> Tensor:
