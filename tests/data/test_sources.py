@@ -16,7 +16,15 @@ from typing import Any
 import pytest
 
 from sfumato.data.packing import Document, PackingConfig
-from sfumato.data.sources import FileSource, MixtureSource, TaskSource, make_source, read_json_lines, read_records
+from sfumato.data.sources import (
+    FileSource,
+    MixtureSource,
+    TaskSource,
+    conversation_of,
+    make_source,
+    read_json_lines,
+    read_records,
+)
 from sfumato.data.tasks import TASKS, draw, items, problem_key, split_of
 from sfumato.errors import ConfigError
 from sfumato.text.tokenizer import Tokenizer
@@ -170,6 +178,48 @@ def test_invalid_line(tmp_path: Path, byte_tokenizer: Tokenizer, line: str, mess
     path.write_text(f'{{"text": "fine"}}\n{line}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match=message):
         FileSource(path, byte_tokenizer, 100)
+
+
+ASKED, ANSWERED = {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"messages": [ASKED, ANSWERED]},
+        {"prompt": "a", "response": "b"},
+        {"prompt": "a", "completion": "b", "response": None},
+        {"prompt": [ASKED], "completion": [ANSWERED]},
+        {"prompt": [ASKED, ANSWERED]},
+        {"instruction": "a", "output": "b", "input": ""},
+        {"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]},
+    ],
+)
+def test_usual_forms_of_conversations(tmp_path: Path, line: dict[str, Any]):
+    [record] = read_records(write(tmp_path / "some.jsonl", line))
+    assert (record.turns, record.text, record.unread) == ([ASKED], "b", frozenset())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"prompt": "a", "completion": "b", "response": "c"},
+        {"prompt": "a", "completion": 3},
+        {"prompt": "a", "completion": [ASKED]},
+        {"instruction": "a", "output": None},
+        {"instruction": "", "output": "b"},
+        {"conversations": [{"from": "critic", "value": "a"}, {"from": "gpt", "value": "b"}]},
+        {"conversations": ["a", "b"]},
+    ],
+)
+def test_other_forms_are_refused(tmp_path: Path, line: dict[str, Any]):
+    with pytest.raises(ConfigError, match=r"some\.jsonl:1 has .*; allowed: messages ending"):
+        read_records(write(tmp_path / "some.jsonl", line))
+
+
+def test_an_input_follows_its_instruction():
+    found = conversation_of({"instruction": "Translate.", "input": "one", "output": "un", "id": 3})
+    assert found == ([{"role": "user", "content": "Translate.\n\none"}], "un", {"id"})
 
 
 def test_empty_responses_are_told(tmp_path: Path, byte_tokenizer: Tokenizer, caplog: pytest.LogCaptureFixture):

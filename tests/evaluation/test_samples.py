@@ -108,7 +108,7 @@ def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
     path = tmp_path / "prompts.jsonl"
     turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
     answer = {"role": "assistant", "content": "d"}
-    lines = [{"prompt": "x"}, {"prompt": "x", "response": "y"}, {"messages": turns}, {"messages": [*turns, answer]}]
+    lines = [{"prompt": "x"}, {"prompt": "x", "completion": "y"}, {"messages": turns}, {"messages": [*turns, answer]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     alone = [{"role": "user", "content": "x"}]
     assert read_samples(path) == [Sample(alone), Sample(alone, "y"), Sample(turns), Sample(turns, "d")]
@@ -117,12 +117,13 @@ def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "holds no prompts"),
+        ("", "texts.jsonl is empty; allowed: messages, prompt"),
         ("\n{", "texts.jsonl:2 is not JSON"),
-        ('{"text": "no prompt"}', "texts.jsonl:1 holds no prompt"),
-        ('{"prompt": " "}', "texts.jsonl:1 holds no prompt"),
-        ('{"messages": []}', "texts.jsonl:1 holds no prompt"),
-        ('{"prompt": "x", "response": 3}', "texts.jsonl:1: response is a int; allowed: a string"),
+        ('{"text": "no prompt"}', 'texts.jsonl:1 has text "no prompt"; allowed: messages'),
+        ('{"prompt": " "}', 'texts.jsonl:1 has prompt " "; allowed'),
+        ('{"messages": []}', r"texts.jsonl:1 has messages \[\]; allowed"),
+        ('{"messages": [{"role": "user", "content": ["x"]}]}', "texts.jsonl:1 has messages"),
+        ('{"prompt": "x", "response": 3}', 'texts.jsonl:1 has prompt "x", response 3; allowed'),
     ],
 )
 def test_files_without_prompts(tmp_path: Path, content: str, message: str):

@@ -11,11 +11,11 @@ import random
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,12 @@ from sfumato.text.chat import Message
 from sfumato.text.tokenizer import Tokenizer
 
 _LOG = logging.getLogger(__name__)
-_LINES = "messages ending with the assistant's, prompt and response, or text"
+_LINES = (
+    "messages ending with the assistant's, prompt with response or completion, instruction with output, conversations "
+    "in ShareGPT's form, or text"
+)
+_ROLES = {"human": "user", "gpt": "assistant"} | {role: role for role in ("system", "user", "assistant")}
+"""Roles by their names in ShareGPT's form."""
 _SHOWN = 24
 """Maximum characters of a value in a message."""
 _TABLES = frozenset({".csv", ".json", ".tsv", ".xlsx", ".yaml", ".yml"})
@@ -90,6 +95,17 @@ class Record:
     """Keys of the line that mean nothing here."""
 
 
+class Conversation(NamedTuple):
+    """A conversation in a file."""
+
+    turns: Sequence[Message]
+    """Before the response."""
+    response: str | None
+    """None if the last message is not the assistant's."""
+    unread: frozenset[str]
+    """Keys that mean nothing here."""
+
+
 class FileSource:
     """Documents of a file or directory of shards: whole chats, and windows of texts.
 
@@ -109,8 +125,7 @@ class FileSource:
         self, path: Path, tokenizer: Tokenizer, window: int, max_tokens: int = sys.maxsize, teacher_top: int = 0
     ) -> None:
         records = read_records(path)
-        if unread := frozenset[str]().union(*(record.unread for record in records)):
-            _LOG.warning("keys of %s that are not read: %s; allowed: %s", path, ", ".join(sorted(unread)), _LINES)
+        tell_unread(path, (record.unread for record in records))
         empty = [record.where for record in records if record.turns and not record.text.strip()]
         if empty:
             told = "%d responses of %s are empty, the first at %s: the model learns to answer with nothing"
@@ -164,10 +179,10 @@ class FileSource:
 def read_records(path: Path) -> list[Record]:
     """Read the documents of a UTF-8 training file, or of a directory of shards.
 
-    A line of a `.jsonl` or `.ndjson` file, also with `.gz`, is `{"messages": [...]}` ending with the assistant's
-    message, `{"prompt": ..., "response": ...}`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is
-    installed. Any other file is one text. In a directory, all files of lines and `.parquet` files count, in the order
-    of names; some may be empty.
+    A line of a `.jsonl` or `.ndjson` file, also with `.gz`, is a conversation that ends with the assistant's message,
+    see `conversation_of`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is installed. Any other file
+    is one text. In a directory, all files of lines and `.parquet` files count, in the order of names; some may be
+    empty.
 
     Raises:
         ConfigError: if the file is missing, empty, not UTF-8, or has an invalid line; if there are no shards.
@@ -313,21 +328,72 @@ def _document(record: Record, tokenizer: Tokenizer) -> Document:
 
 
 def _record(value: Any, where: str) -> Record:
+    found = conversation_of(value)
+    if found is not None and found.response is not None:
+        return Record(found.turns, found.response, where, found.unread)
     match value:
-        case {"messages": [*turns, {"role": "assistant", "content": str(response)}]} if turns and all(
-            isinstance(turn, dict) for turn in turns
-        ):
-            return Record(turns, response, where, frozenset(value) - {"messages"})
-        case {"prompt": str(prompt), "response": str(response)} if prompt:
-            return Record(
-                [{"role": "user", "content": prompt}], response, where, frozenset(value) - {"prompt", "response"}
-            )
         case {"text": str(text)} if text:
             return Record((), text, where, frozenset(value) - {"text"})
+    raise unreadable(value, where, f"{_LINES}; only a response may be empty")
+
+
+def conversation_of(value: Any) -> Conversation | None:
+    """The conversation of a line or row in one of the usual forms.
+
+    They are messages; a prompt with a response or completion, as texts or messages; Alpaca's instruction, input and
+    output; and ShareGPT's conversations.
+    """
+    turns: list[Any]
+    match value:
+        case {"messages": list(turns)}:
+            keys = {"messages"}
+        case {"conversations": list(said)} if all(isinstance(each, dict) for each in said):
+            turns = [{"role": _ROLES.get(str(each.get("from"))), "content": each.get("value")} for each in said]
+            keys = {"conversations"}
+        case {"prompt": str() | list()}:
+            keys = value.keys() & {"prompt", "response", "completion"}
+            answers = [value[key] for key in keys - {"prompt"} if value[key] is not None]
+            turns = [
+                *_turns(value["prompt"], "user"),
+                *(turn for each in answers for turn in _turns(each, "assistant")),
+            ]
+            if len(answers) > 1:
+                return None
+        case {"instruction": str(instruction), "output": output}:
+            keys = value.keys() & {"instruction", "input", "output"}
+            prompt = "\n\n".join(filter(None, (instruction, value.get("input"))))
+            turns = [*_turns(prompt, "user"), *_turns(output, "assistant")]
+        case _:
+            return None
+    if not turns or not all(isinstance(turn, dict) and turn.get("role") for turn in turns):
+        return None
+    *before, last = turns
+    answered = last["role"] == "assistant" and isinstance(last.get("content"), str)
+    unread = frozenset(value) - keys
+    return Conversation(before, last["content"], unread) if before and answered else Conversation(turns, None, unread)
+
+
+def _turns(said: Any, role: str) -> list[Any]:
+    """Messages, or a text as the one message of a role; anything else stands for itself, and is refused."""
+    if isinstance(said, list):
+        return said
+    return [
+        {"role": role, "content": said} if isinstance(said, str) and (said.strip() or role == "assistant") else said
+    ]
+
+
+def unreadable(value: Any, where: str, allowed: str) -> ConfigError:
+    """An error that shows the keys and values of a line."""
     if isinstance(value, dict):
         shown = {key: json.dumps(each) for key, each in value.items()}
         keys = [f"{key} {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}" for key, text in shown.items()]
         found = f"has {', '.join(keys) or 'no keys'}"
     else:
         found = f"is {json.dumps(value):.60}"
-    raise ConfigError(f"{where} {found}; allowed: {_LINES}; only a response may be empty")
+    return ConfigError(f"{where} {found}; allowed: {allowed}")
+
+
+def tell_unread(path: Path, unread: Iterable[frozenset[str]], allowed: str = _LINES) -> None:
+    """Warn of the keys of a file's lines that mean nothing here."""
+    if names := frozenset[str]().union(*unread):
+        _LOG.warning("keys of %s that are not read: %s; allowed: %s", path, ", ".join(sorted(names)), allowed)

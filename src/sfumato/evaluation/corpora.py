@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfumato.data.sources import read_json_lines
+from sfumato.data.sources import Conversation, conversation_of, read_json_lines
 from sfumato.data.tasks.base import Item, Task
 from sfumato.errors import ConfigError
 from sfumato.mend.sandbox import Limits, run_limited
@@ -82,9 +82,10 @@ def _check_letter(item: Item, response: str) -> bool:
 
 
 def _pair(row: _Json) -> Item:
-    if not isinstance(row["prompt"], str) or not isinstance(row["response"], str):
-        raise ValueError("prompt and response must be texts")
-    return Item(prompt=row["prompt"], response=row["response"], answer=row["response"])
+    match conversation_of(row):
+        case Conversation(turns=[{"role": "user", "content": str(prompt)}], response=str(response)):
+            return Item(prompt=prompt, response=response, answer=response)
+    raise ValueError("it is no message of a user with a response, both texts")
 
 
 def _humaneval(row: _Json) -> Item:

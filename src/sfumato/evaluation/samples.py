@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from sfumato.config import check_number
 from sfumato.data.filters import distinct_share
-from sfumato.data.sources import chat_document, read_json_lines
+from sfumato.data.sources import chat_document, conversation_of, read_json_lines, tell_unread, unreadable
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
@@ -69,34 +69,22 @@ class SampleScore:
 
 
 def read_samples(path: Path) -> Sequence[Sample]:
-    """The samples of a file.
-
-    Each line is `{"prompt": ...}` or `{"messages": [...]}`. The response is that of the line, or its last message if
-    the assistant wrote it.
+    """The samples of a file: on each line a conversation, see `conversation_of`, with or without a response.
 
     Raises:
         ConfigError: if the file cannot be read, is empty, or has an invalid line.
     """
-    found = [_sample(value, where) for value, where in read_json_lines(path)]
+    allowed = "messages, prompt with response or completion or neither, or another form of chats to train on"
+    found = []
+    for value, where in read_json_lines(path):
+        conversation = conversation_of(value)
+        if conversation is None or not all(isinstance(turn.get("content"), str) for turn in conversation.turns):
+            raise unreadable(value, where, allowed)
+        found.append(conversation)
     if not found:
-        raise ConfigError(f"{path} holds no prompts; allowed: lines with a prompt, or messages")
-    return found
-
-
-def _sample(value: Any, where: str) -> Sample:
-    match value:
-        case {"prompt": str(prompt)} if prompt.strip():
-            if not isinstance(response := value.get("response"), str | None):
-                raise ConfigError(f"{where}: response is a {type(response).__name__}; allowed: a string, or none")
-            return Sample([{"role": "user", "content": prompt}], response)
-        case {"messages": [_, *_] as turns} if all(
-            isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in turns
-        ):
-            *before, last = turns
-            if before and last.get("role") == "assistant":
-                return Sample(before, last["content"])
-            return Sample(turns)
-    raise ConfigError(f"{where} holds no prompt; allowed: a line with a prompt, or messages")
+        raise ConfigError(f"{path} is empty; allowed: {allowed}")
+    tell_unread(path, (each.unread for each in found), allowed)
+    return [Sample(each.turns, each.response) for each in found]
 
 
 def evaluate_samples(
