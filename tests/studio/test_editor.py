@@ -89,6 +89,26 @@ def test_changes_under_review_and_typed_text_survive_a_reload(page: Page):
     expect(page.locator(".cm-line", has_text="# typed")).to_be_visible()
 
 
+def test_a_slow_answer_does_not_replace_what_was_opened_meanwhile(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    rewrite(page)
+    page.get_by_role("button", name="Accept all").click()
+    expect(page.get_by_text("Accepted.")).to_be_visible()
+    waiting: list[Route] = []
+    page.route("**/v1/canvas/*", lambda route: waiting.append(route))
+    with page.expect_request("**/v1/canvas/*"):
+        page.reload()
+    page.get_by_label("Examples").select_option(index=2)
+    opened = text_of(page)
+    with page.expect_response("**/v1/canvas/*"):
+        waiting[0].continue_()
+    # Taken after the answer.
+    page.locator("sf-editor-page").get_by_role("button", name="Undo", exact=True).click()
+    expect(page.get_by_text("There is nothing to undo.")).to_be_visible()
+    assert text_of(page) == opened
+
+
 def test_saved_file_differs_only_in_the_edit(page: Page, tmp_path: Path):
     page.goto("/editor")
     # The example that the page begins with has another name.

@@ -46,6 +46,8 @@ export class EditingSession {
   private document: ServerDocument | null = null;
   private undone: string[] = [];
   private attempts = 0;
+  /** How often a text was opened, so that a slow answer does not replace a newer one. */
+  private openings = 0;
   private working: Promise<unknown> = Promise.resolve();
   private stopping = new AbortController();
   private syncing = 0;
@@ -94,6 +96,7 @@ export class EditingSession {
   /** Another text is in the editor now. */
   reset(text: string): void {
     clearTimeout(this.syncing);
+    this.openings++;
     [this.undone, this.attempts] = [[], 0];
     this.show({ mode: "idle", numSelected: 0 });
     this.forget(text);
@@ -171,13 +174,27 @@ export class EditingSession {
     });
   }
 
-  /** Opens a canvas, with what was typed there or not reviewed yet. */
-  async openCanvas(id: string, left: Left | null = null): Promise<void> {
-    this.endReview();
-    this.document = await ServerDocument.open(api, id);
-    this.host.onDocument(this.document);
-    this.opened = this.document.text;
-    this.take(this.document.text);
+  /** Opens a canvas, with what was typed there or not reviewed yet, unless another text is opened first. */
+  open(id: string, left: Left | null = null): void {
+    const opening = ++this.openings;
+    this.inTurn(async () => {
+      if (opening !== this.openings) return;
+      this.endReview();
+      const shown = this.text;
+      const document = await ServerDocument.open(api, id);
+      if (opening === this.openings)
+        await this.showDocument(
+          document,
+          left !== null && this.text !== shown ? { ...left, text: this.text } : left,
+        );
+    });
+  }
+
+  private async showDocument(document: ServerDocument, left: Left | null): Promise<void> {
+    this.document = document;
+    this.host.onDocument(document);
+    this.opened = document.text;
+    this.take(document.text);
     const typed = left === null ? null : difference(this.text, left.text);
     if (typed !== null) {
       const insert = Text.of(typed.insert.split("\n"));

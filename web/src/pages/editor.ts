@@ -106,7 +106,7 @@ export class EditorPage extends LitElement implements SessionHost {
   private openPlace(): void {
     const { place } = this;
     if (this.models.cards === null || place === "" || place === this.session.id) return;
-    this.session.inTurn(() => this.session.openCanvas(place, this.first.id === place ? this.first : null));
+    this.session.open(place, this.first.id === place ? this.first : null);
   }
 
   onDocument(document: ServerDocument | null): void {
@@ -237,8 +237,7 @@ export class EditorPage extends LitElement implements SessionHost {
   /** Goes on with a file as it was left. */
   private resume(kept: Kept): void {
     this.load(kept.name, kept.base ?? kept.text);
-    const { id } = kept;
-    if (id !== null) this.session.inTurn(() => this.session.openCanvas(id, kept));
+    if (kept.id !== null) this.session.open(kept.id, kept);
   }
 
   private async openFile(file: File | undefined): Promise<void> {

@@ -1,4 +1,4 @@
-import{l as p}from"./index-Bxs-Qzm1.js";/**
+import{l as p}from"./index-Onwf7JxZ.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-Bxs-Qzm1.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-CZA0SxAD.js";/**
+import{E as n,A as s}from"./index-Onwf7JxZ.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-CktASOOz.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

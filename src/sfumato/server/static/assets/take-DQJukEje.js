@@ -1,4 +1,4 @@
-import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-Bxs-Qzm1.js";import{C}from"./canvas-1hib6RoG.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-DdjgTULr.js";const J=m`
+import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-Onwf7JxZ.js";import{C}from"./canvas-DMCoUBy8.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-DQwz9_im.js";const J=m`
   :host,
   .page,
   form {
