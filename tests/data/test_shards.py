@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from sfumato.data.shards import Manifest, Shard, Targets, read_shards, read_targets, write_shard
-from sfumato.data.sources import read_records
-from sfumato.errors import CheckpointError
+from sfumato.data.sources import FileSource, read_records
+from sfumato.errors import CheckpointError, ConfigError
+from sfumato.text.tokenizer import Tokenizer
 
 TOP_K = 3
 
@@ -29,7 +30,7 @@ def targets(i: int) -> Targets:
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
     """Three shards, of two documents, none, and three."""
-    manifest = Manifest(model={"name": "some"}, settings={"seed": 0})
+    manifest = Manifest(model={"name": "some"}, settings={"seed": 0, "top_k": TOP_K})
     for number, documents in enumerate(([0, 1], [], [2, 3, 4])):
         shard = Shard(
             name=f"shard-{number:06}",
@@ -66,6 +67,12 @@ def test_teacher_predictions_are_numbered_as_documents(directory: Path):
         assert (found.ids_NK.dtype, found.log_probs_NK.dtype) == (np.int32, np.float16)
         for own, other in zip(found, expected, strict=True):
             np.testing.assert_array_equal(own, other)
+
+
+def test_a_shard_that_lost_lines_is_named(directory: Path, byte_tokenizer: Tokenizer):
+    (directory / "shard-000002.jsonl").write_text(json.dumps(record(2)) + "\n")
+    with pytest.raises(ConfigError, match=r"holds 3 documents; its manifest.json says 5"):
+        FileSource(directory, byte_tokenizer, 100, teacher_top=1)
 
 
 def test_mismatched_teacher_predictions(directory: Path):

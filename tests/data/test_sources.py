@@ -208,6 +208,7 @@ def test_usual_forms_of_conversations(tmp_path: Path, line: dict[str, Any]):
         {"prompt": "a", "completion": [ASKED]},
         {"instruction": "a", "output": None},
         {"instruction": "", "output": "b"},
+        {"instruction": "a", "input": ["c"], "output": "b"},
         {"conversations": [{"from": "critic", "value": "a"}, {"from": "gpt", "value": "b"}]},
         {"conversations": ["a", "b"]},
     ],

@@ -149,6 +149,8 @@ def test_gym_task():
     assert not task.check(item, f"{int(item.response) + 1}")
     assert 0 < task.score(item, f"It is {item.response}.") < 1
     assert not task.check(item, f"It is {item.response}.")
+    # By which a report knows whether an answer was judged as now.
+    assert repr(item) == repr(draw(find_task("gym:basic_arithmetic"), "test", 0))
 
 
 def test_unparsable_gym_response_is_wrong():

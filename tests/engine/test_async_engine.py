@@ -213,6 +213,8 @@ def test_one_run_at_a_time_and_cancellations_stay_cancellations(model: TextModel
             asked.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asked
+        with pytest.raises(RequestError, match="the engine was closed"):
+            await engine.__aenter__()
 
     asyncio.run(ask())
     assert "on_left failed" in caplog.text

@@ -184,9 +184,10 @@ def test_results_of_other_weights_are_refused(tmp_path: Path) -> None:
 def test_broken_files_and_directories_are_named(suite: Suite, tmp_path: Path) -> None:
     report = Report(suite, tmp_path / "out")
     report.run(["tiny"], try_first=1)
-    (tmp_path / "out" / "suite.json").write_text("")
-    with pytest.raises(ConfigError, match=r"suite.json cannot be read: .*; remove .*out, or use another"):
-        report.cells()
+    for content, said in (("", "is not JSON: .*"), ("[]", "holds a list; allowed: an object")):
+        (tmp_path / "out" / "suite.json").write_text(content)
+        with pytest.raises(ConfigError, match=rf"suite.json {said}; remove .*out, or use another"):
+            report.cells()
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"cannot write to .*file: "), claimed(tmp_path / "file"):
         pass

@@ -70,6 +70,24 @@ def test_links_and_kinds_left_by_a_run_are_undone(project: Path, tmp_path: Path,
     assert outside.read_text() == "precious"
 
 
+def test_directory_links_are_undone(project: Path, tmp_path: Path) -> None:
+    (project / "link").symlink_to("package")
+    with Sandbox(project) as box:
+        assert box.run([*PYTHON, "import os; os.remove('link'); os.symlink('elsewhere', 'link')"]).passed
+        assert box.run([*PYTHON, "import os; print(os.readlink('link'))"]).output == "package\n"
+
+
+def test_pythonpath_within_the_project_is_that_of_the_copy(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = tmp_path / "project-lib"
+    beside.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (project / "package", beside))))
+    with Sandbox(project) as box:
+        entries = box.run([*PYTHON, "import os; print(os.environ['PYTHONPATH'])"]).output.strip().split(os.pathsep)
+        assert entries[-2:] == [str(box.root / "package"), str(beside)]
+
+
 def test_hanging_run_is_killed_with_its_children(project: Path, tmp_path: Path) -> None:
     program = "import os, time\nprint(os.fork() and 'parent', flush=True)\ntime.sleep(600)"
     done = run(project, program, seconds=2.0)

@@ -76,6 +76,14 @@ def test_batch_depends_on_its_number(corpus: str) -> None:
     assert first.tokens_BT.shape != other.tokens_BT.shape or not torch.equal(first.tokens_BT, other.tokens_BT)
 
 
+def test_a_corpus_without_functions_is_named(tmp_path: Path) -> None:
+    writer = CorpusWriter()
+    writer.add(Package("some", "1", "MIT", (("some.py", "total = first + second\n" * 40),)))
+    writer.write(tmp_path / "none", {})
+    with pytest.raises(ConfigError, match=r"code.corpora has .*none, which holds no functions"):
+        make(str(tmp_path / "none"), 0)
+
+
 def test_loss_weights_are_at_errors(corpus: str) -> None:
     batch, count = make(corpus, 0, changed_weight=5.0, kept_weight=0.5)
     supervised = batch.on_canvas_BT

@@ -163,8 +163,11 @@ class FileSource:
             return
         if kept < top:
             raise ConfigError(f"teacher_top is {top}; allowed: up to {kept}, as many as {path} has of each token")
+        found = read_targets(path)
+        if len(found) > len(self._documents):
+            raise ConfigError(f"{path} holds {len(self._documents)} documents; its {MANIFEST} says {len(found)}")
         # Lines not listed in the manifest were left by an interrupted program, and are at the end.
-        for index, targets in enumerate(read_targets(path)):
+        for index, targets in enumerate(found):
             document = self._documents[index]
             if not np.array_equal(targets.tokens_N, document.response):
                 raise ConfigError(
@@ -359,7 +362,7 @@ def conversation_of(value: Any) -> Conversation | None:
             ]
             if len(answers) > 1:
                 return None
-        case {"instruction": str(instruction), "output": output}:
+        case {"instruction": str(instruction), "output": output} if isinstance(value.get("input"), str | None):
             keys = value.keys() & {"instruction", "input", "output"}
             prompt = "\n\n".join(filter(None, (instruction, value.get("input"))))
             turns = [*_turns(prompt, "user"), *_turns(output, "assistant")]

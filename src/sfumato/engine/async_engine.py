@@ -81,6 +81,8 @@ class AsyncEngine:
     async def __aenter__(self) -> AsyncEngine:
         if self._thread is not None:
             raise RequestError("the engine is running already; allowed: one `async with` at a time")
+        if self._stopping:
+            raise RequestError("the engine was closed at the end of an `async with`; allowed: a new one")
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name="sfumato-engine", daemon=True)
         self._thread.start()

@@ -26,7 +26,7 @@ from sfumato.data.tasks.base import Item, Task
 from sfumato.errors import ConfigError
 from sfumato.mend.sandbox import Limits, run_limited
 
-RUN_LIMITS = Limits(seconds=15.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16, processes=32)
+RUN_LIMITS = Limits(seconds=15.0, memory_bytes=1 << 30, file_bytes=1 << 20, output_bytes=1 << 16)
 # A minus after a digit or bracket subtracts.
 _NUMBER = re.compile(r"(?:(?<![\d)])-)?\d[\d,]*(?:\.\d+)?")
 _LETTER = re.compile(r"\b[A-Z]\b")

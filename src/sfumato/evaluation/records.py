@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sfumato.config import changes
-from sfumato.errors import ConfigError
+from sfumato.config import changes, read_json
+from sfumato.errors import CheckpointError, ConfigError
 from sfumato.storage import write_json
 
 _KINDS = ("systems", "tasks")
@@ -70,9 +70,9 @@ class Records:
         found = self._read() if self._path.exists() else {}
         if known.exists():
             try:
-                before = json.loads(known.read_text("utf-8"))
-            except ValueError as error:
-                raise ConfigError(f"{known} cannot be read: {error}; remove {directory}, or use another") from None
+                before = {kind: {} for kind in _KINDS} | read_json(known)
+            except CheckpointError as error:
+                raise ConfigError(f"{error}; remove {directory}, or use another") from None
             if differences := _differences(before, meaning, found.values()):
                 raise ConfigError(
                     f"{directory} has other results: {differences[0]}; give another directory, or remove it"

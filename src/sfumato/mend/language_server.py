@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 
 from lsprotocol import types
@@ -25,7 +26,7 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
         load: returns the mender; called for the first repair.
     """
     server = LanguageServer("sfumato", version)
-    mender = functools.cache(load)
+    mender, turn = functools.cache(load), threading.Lock()
 
     @functools.lru_cache(maxsize=16)
     def mend(text: str) -> Mended:
@@ -70,7 +71,8 @@ def make_server(load: Callable[[], Mender], version: str) -> LanguageServer:
         diagnostic = _diagnostic(error, document)
         if wanted.end.line < diagnostic.range.start.line or wanted.start.line > diagnostic.range.end.line:
             return []
-        mended = mend(text)
+        with turn:
+            mended = mend(text)
         if mended.verified_by is None:
             return []
         edit = _edit(document, text, mended.text)

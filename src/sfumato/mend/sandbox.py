@@ -126,11 +126,11 @@ class Sandbox:
         for path, content in (changes or {}).items():
             (self.root / path).write_bytes(content)
         package_dirs = [folder for folder in (self.root / "src", self.root) if folder.is_dir()]
-        project = str(self._project.resolve())
+        project = self._project.resolve()
+        entries = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
         given = [
-            str(self.root) + entry.removeprefix(project) if entry.startswith(project) else entry
-            for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)
-            if entry
+            str(self.root / Path(entry).relative_to(project)) if Path(entry).is_relative_to(project) else entry
+            for entry in entries
         ]
         search_path = os.pathsep.join(dict.fromkeys([*map(str, first_on_path), *map(str, package_dirs), *given]))
         seconds = max(0.0, min(self.limits.seconds, self.ends_at - time.monotonic()))
@@ -408,6 +408,6 @@ def _listing(root: Path) -> dict[str, tuple[int, int, int]]:
         for name in (*folders, *names):
             path = os.path.join(folder, name)
             entry = os.lstat(path)
-            size_and_time = (0, 0) if name in folders else (entry.st_size, entry.st_mtime_ns)
+            size_and_time = (0, 0) if stat.S_ISDIR(entry.st_mode) else (entry.st_size, entry.st_mtime_ns)
             found[os.path.relpath(path, root)] = (entry.st_mode, *size_and_time)
     return found

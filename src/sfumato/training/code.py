@@ -72,6 +72,9 @@ class CodeBatches:
         self._corpora = [Corpus(Path(directory)) for directory in config.corpora]
         self._weights = list(config.corpora.values())
         self._buckets = [_bucketed(corpus, config.max_length) for corpus in self._corpora]
+        for directory, (_, sizes) in zip(config.corpora, self._buckets, strict=True):
+            if not sum(sizes):
+                raise ConfigError(f"code.corpora has {directory}, which holds no functions; allowed: one with some")
 
     def draw(self, index: int) -> list[list[str]]:
         """The clean texts of a batch, of similar length."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.config import changes, check_choice, check_number, check_range
+from sfumato.config import changes, check_choice, check_number, check_range, read_json
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError, RequestError
 from sfumato.models.decoder import DecoderConfig
@@ -201,6 +201,6 @@ def check_recipe(
     """
     if not path.exists():
         return
-    before, now = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(asdict(recipe)))
+    before, now = read_json(path), json.loads(json.dumps(asdict(recipe)))
     if changed := changes(before, now, free):
         raise ConfigError(f"{path.parent} holds {what} another recipe: {'; '.join(changed)}; {advice}")

@@ -179,10 +179,13 @@ class Loop(ABC):
             SfumatoError: if the loss or gradient stays non-finite; the last good state is kept.
             CheckpointError: if state or log cannot be written; the previous state survives.
         """
-        if self.config.threads:
-            torch.set_num_threads(self.config.threads)
-        with self._signals:
-            self._run()
+        before = torch.get_num_threads()
+        torch.set_num_threads(self.config.threads or before)
+        try:
+            with self._signals:
+                self._run()
+        finally:
+            torch.set_num_threads(before)
         self._signals.check()
 
     def _run(self) -> None:

@@ -41,22 +41,24 @@ class Gym(Task):
 
         A generator without a gold answer gives an empty response: use it for scoring, not for training.
         """
-        # One data set per seed: some compute all their entries at once, so indexing a large one is no option.
-        dataset = self._create(self._generator, seed=seed % _NUM_SEEDS, size=1)
-        entry = dataset[0]
+        entry = self._dataset(seed)[0]
         gold = entry["answer"]
         return Item(
             prompt=entry["question"],
             response=gold if isinstance(gold, str) else "",
             answer=gold if isinstance(gold, str) else None,
-            meta={"entry": entry, "score": dataset.score_answer},
+            meta={"entry": entry, "seed": seed},
         )
+
+    def _dataset(self, seed: int) -> Any:
+        """One data set per seed: some compute all their entries at once, so indexing a large one is no option."""
+        return self._create(self._generator, seed=seed % _NUM_SEEDS, size=1)
 
     def score(self, item: Item, response: str) -> float:
         """The package's own score in 0..1; 0 for a response its scorer cannot parse."""
         entry: dict[str, Any] = item.meta["entry"]
         try:
-            return float(item.meta["score"](response.strip(), entry))
+            return float(self._dataset(item.meta["seed"]).score_answer(response.strip(), entry))
         except Exception:
             # Scorers parse the response and let any parsing error escape.
             return 0.0
