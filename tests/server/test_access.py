@@ -155,6 +155,10 @@ def test_keys_are_stored_as_hashes(tmp_path: Path, caplog: pytest.LogCaptureFixt
         with pytest.raises(ConfigError, match=said):
             add_key(file, name, limits)
     assert [key.name for key in Access(path=file).keys] == ["anna", "ben"]
+    notes = tmp_path / "notes.toml"
+    notes.write_text("# Keys of the team.\n")
+    add_key(notes, "anna", {})
+    assert notes.read_text().startswith("# Keys of the team.\n\n[anna]\n")
     added = add_key(file, "cleo", {})
     assert access.find(f"Bearer {added}").name == "cleo"  # type: ignore[union-attr]
     for table, told in (

@@ -29,6 +29,7 @@ from sfumato.server.boundary import Limits
 from sfumato.server.canvas import MAX_BEHIND, LiveCanvas, changes
 from sfumato.server.canvas_routes import CanvasStream
 from sfumato.server.canvases import Canvases, CanvasRequest, EditRequest, Replacement, _replaced
+from sfumato.server.failures import ApiError
 from sfumato.server.history import History
 
 FORCED = {"adaptive": False}
@@ -400,6 +401,66 @@ def test_work_ends_with_a_reader_who_leaves_before_the_stream_begins(sent: BaseE
         return canvas.task
 
     assert asyncio.run(leave()).cancelled()
+
+
+def test_a_stream_ends_only_the_work_that_it_shows():
+    """An edit that began after a canvas was done is another request's."""
+
+    async def ignore(message: Any) -> None:
+        pass
+
+    async def follow() -> tuple[bool, bool]:
+        first, second = (LiveCanvas(name, "", "tiny") for name in "ab")
+        for canvas in (first, second):
+            canvas.begin()
+            canvas.task = asyncio.create_task(asyncio.sleep(600))
+        stream = CanvasStream([first, second])
+        first.finish("one")
+        shown = asyncio.create_task(stream({"type": "http", "asgi": {"spec_version": "2.4"}}, ignore, ignore))
+        while not second.is_followed:
+            await asyncio.sleep(0)
+        first.begin()
+        first.task = later = asyncio.create_task(asyncio.sleep(600))
+        second.finish("two")
+        await shown
+        return bool(second.task.cancelling()), bool(later.cancelling())
+
+    assert asyncio.run(follow()) == (True, False)
+
+
+def test_a_refused_undo_ends_the_events_that_began_meanwhile(tmp_path: Path):
+    history = History(tmp_path / "canvases.db")
+    history.create(["c"], owner="", model="tiny", prompt={})
+    history.add("c", 1, "old", made_by="model", details={})
+
+    async def follow() -> list[str]:
+        canvases = Canvases(None, history)  # type: ignore[arg-type]
+        undo = asyncio.create_task(canvases.undo("c", 1, ""))
+        while (canvas := canvases._live.get("c")) is None or canvas.status != "running":
+            await asyncio.sleep(0)
+        events = [part async for part in canvas.events()]
+        with pytest.raises(ApiError, match="has nothing before revision 1"):
+            await undo
+        return events
+
+    assert len(asyncio.run(follow())) == 1
+    history.close()
+
+
+def test_pages_show_what_another_server_wrote(tmp_path: Path):
+    history = History(tmp_path / "canvases.db")
+    history.create(["c"], owner="", model="tiny", prompt={})
+    history.add("c", 1, "old", made_by="model", details={})
+
+    async def look() -> list[str]:
+        canvases = Canvases(None, history)  # type: ignore[arg-type]
+        await canvases.find("c", "")
+        history.add("c", 2, "new", made_by="hand", details={})
+        [shown], _ = await canvases.page("", 9, None)
+        return [shown.text, (await canvases.find("c", "")).text]
+
+    assert asyncio.run(look()) == ["new", "new"]
+    history.close()
 
 
 def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):

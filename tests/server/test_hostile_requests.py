@@ -220,7 +220,7 @@ def test_waiting_schemas_do_not_delay_others(served: Served):
     with ThreadPoolExecutor(num) as pool:
         with compiler._turn:
             waiting = [pool.submit(served.chat, diffusion={"regex": f"[gh]{{{i + 2}}}"}) for i in range(num)]
-            while compiler._num_waiting < num:
+            while compiler._room._value > compiling.MAX_WAITING + 1 - num:
                 time.sleep(0.01)
             plain = {"messages": json.loads(TURNS), "max_tokens": 1}
             assert served.http.post(CHAT, json=plain, timeout=60).status_code == 200
@@ -316,17 +316,22 @@ def test_a_client_that_leaves_during_a_load_leaves_no_process(monkeypatch: pytes
     assert (hosted._compiler._process, hosted.answering._thread) == (None, None)
 
 
-def test_excess_compilations_get_retry_after(compiler: Compiler, monkeypatch: pytest.MonkeyPatch):
+def test_excess_compilations_get_retry_after(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(compiling, "MAX_WAITING", 0)
+    compiler = Compiler(TOKENS, EOS)
     with compiler._turn:
         waiting = threading.Thread(target=compiler.make, args=([partial(from_regex, "a")],))
         waiting.start()
-        while not compiler._num_waiting:
+        while compiler._room._value:
             pass
         with pytest.raises(BusyError):
             compiler.make([partial(from_regex, "a")])
     waiting.join()
     assert compiler.make([partial(from_regex, "a")]) is not None
+    compiler.close()
+    with pytest.raises(BusyError):
+        compiler.make([partial(from_regex, "a")])
+    assert compiler._process is None
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the server is an extra")
 
+from sfumato.errors import ConfigError
 from sfumato.server import hosting
 from sfumato.server.failures import ApiError
-from sfumato.server.hosting import Host
+from sfumato.server.hosting import Host, parse_names
 
 # More than one of tiny's size in float32, and less than two.
 LIMIT = 20_000_000
@@ -31,6 +33,16 @@ def test_an_idle_model_is_unloaded_before_another_is_read(monkeypatch: pytest.Mo
 
     asyncio.run(use_all())
     assert held == [[]] * 4
+
+
+def test_names_of_models(tmp_path: Path):
+    """A path may hold an equals sign."""
+    run = tmp_path / "lr=0.1"
+    run.mkdir()
+    assert parse_names(["tiny", "mine=tiny", str(run)]) == {"tiny": "tiny", "mine": "tiny", "lr=0.1": str(run)}
+    for given in ("=tiny", "tiny="):
+        with pytest.raises(ConfigError, match=f"a model is '{given}'; allowed: NAME=MODEL"):
+            parse_names([given])
 
 
 def test_answers_have_the_name_under_which_a_model_is_served():

@@ -48,7 +48,6 @@ class PromptKind:
         return re.compile(self.pattern, re.DOTALL | re.ASCII)
 
     def matches(self, prompt: str) -> bool:
-        """Whether a prompt is of this kind."""
         return self._compiled.fullmatch(prompt) is not None
 
     def to_dict(self) -> dict[str, str]:

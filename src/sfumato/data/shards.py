@@ -41,17 +41,12 @@ class Shard:
     stop: int
     """Index after the last one."""
     kept: int
-    """Number of conversations in it."""
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Conversations dropped, by reason."""
     turn_tokens: int = 0
-    """Tokens of the users' messages in it."""
     answer_tokens: int = 0
-    """Tokens of the answers in it."""
 
     @property
     def file(self) -> str:
-        """Name of the JSONL file."""
         return f"{self.name}.jsonl"
 
     @property
@@ -65,11 +60,8 @@ class Manifest:
     """Contents of a directory of shards, and how it was made."""
 
     model: Mapping[str, Any]
-    """The model that wrote it."""
     settings: Mapping[str, Any]
-    """How."""
     shards: tuple[Shard, ...] = ()
-    """Its shards, in order."""
 
     @property
     def sampled(self) -> int:
@@ -81,7 +73,6 @@ class Manifest:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Conversations dropped, by reason."""
         return dict(sorted(sum((Counter(shard.dropped) for shard in self.shards), Counter()).items()))
 
     @property
@@ -92,7 +83,6 @@ class Manifest:
         }
 
     def with_shard(self, shard: Shard) -> Manifest:
-        """The manifest with another shard."""
         return dataclasses.replace(self, shards=(*self.shards, shard))
 
     def to_dict(self) -> dict[str, Any]:

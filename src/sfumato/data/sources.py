@@ -88,7 +88,6 @@ class Record:
     turns: Sequence[Message]
     """The conversation before the response; empty for a text."""
     text: str
-    """The response, or the text."""
     where: str
     """Path and line, for messages."""
     unread: frozenset[str] = frozenset()

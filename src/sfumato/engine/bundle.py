@@ -31,10 +31,8 @@ class ModelBundle:
     """A model and everything that stays the same from request to request."""
 
     name: str
-    """Name, for results."""
     model: Model
     spec: GenerationSpec
-    """How the model generates."""
     process: Process
     tokenizer: Tokenizer
     banned: torch.Tensor | None = None
@@ -43,7 +41,6 @@ class ModelBundle:
 
     @cached_property
     def layout(self) -> PrefixLayout:
-        """Layout of text and canvas."""
         return PrefixLayout(self.spec)
 
     def num_reserved(self, request: Request) -> int:

@@ -32,14 +32,10 @@ _MAX_CHARACTERS = 16
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of a text."""
-
     text: str
-    """The given text."""
     tokens: tuple[int, ...]
     """Its tokens; for a free piece, as many as it may need."""
     free: bool
-    """Whether it is rewritten."""
     frame: tuple[str, str] = ("", "")
     """For a free piece: the end of the text before it and the start of the text after it, which its tokens cover
     too."""
@@ -54,7 +50,6 @@ class Job:
     pieces: range
     """Indices of the free pieces and those between them."""
     before: tuple[int, ...]
-    """Tokens before them."""
     start: Start
     """Their own tokens, and those after them that they attend to."""
     automaton: Automaton | None = None

@@ -34,11 +34,9 @@ class CachedText:
     slot_S: Numbers
     """int64; slot of each position it may have."""
     run: bool
-    """Whether the slots are consecutive."""
     tokens: list[int]
     """Committed tokens, whose keys and values are written."""
     num_reused: int
-    """How many of them were reused."""
     awaited: Key | None = None
     """The prompt page it writes next; texts with the same prefix wait for it."""
     serials: list[int] = field(default_factory=list)
@@ -90,11 +88,9 @@ class KVCache:
 
     @property
     def num_free(self) -> int:
-        """Free pages."""
         return len(self._free)
 
     def pages_for(self, num_positions: int) -> int:
-        """Number of pages for a number of positions."""
         return -(-num_positions // self.page_size)
 
     def check_fits(self, num_positions: int) -> None:

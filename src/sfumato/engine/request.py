@@ -390,7 +390,6 @@ class EventQueue:
         return not self._num_open and not self._events
 
     def put(self, event: Event) -> None:
-        """Add an event."""
         with self._lock:
             if self._latest_only and isinstance(event, CanvasChanged):
                 of = event.variation, event.canvas
@@ -402,7 +401,6 @@ class EventQueue:
             self._num_open -= isinstance(event, Finished)
 
     def take(self) -> list[Event]:
-        """Take all waiting events."""
         with self._lock:
             events = list(self._events.values())
             self._events.clear()

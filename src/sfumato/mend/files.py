@@ -36,8 +36,6 @@ _CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A Python source file."""
-
     path: Path
     content: bytes
     encoding: str

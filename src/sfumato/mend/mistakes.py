@@ -82,21 +82,16 @@ _ZEROS = re.compile(r"0+(?:\d|\d*[89]\d*)")
 
 
 class Written:
-    """A text as lexemes."""
-
     @property
     def source(self) -> str:
-        """Its characters."""
         raise NotImplementedError
 
     @property
     def is_original(self) -> bool:
-        """Whether it is without edits."""
         raise NotImplementedError
 
     @cached_property
     def lexemes(self) -> list[Lexeme]:
-        """Its lexemes."""
         return lex(self.source)
 
     @cached_property
@@ -105,7 +100,6 @@ class Written:
         return find_error(self.source, self.lexemes)
 
     def ends_line(self, index: int) -> bool:
-        """Whether a line ends before a lexeme."""
         lexemes = self.lexemes
         if not 0 < index < len(lexemes) or is_level(lexemes[index].text):
             return True

@@ -81,8 +81,6 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class Repair:
-    """A verified text."""
-
     source: str
     score: float
     """Log-odds of its edits, in nats, minus the cost of further edits."""
@@ -90,7 +88,6 @@ class Repair:
     num_runs: int
     """Texts passed to `verify`, including this one."""
     name: str = ""
-    """Key of the target."""
 
 
 @dataclass
@@ -139,7 +136,6 @@ class _Node(NamedTuple):
     parses: bool | None = None
     """Whether the text has a meaning; if known, its own edits come next."""
     gap: tuple[Reading, Gap] | None = None
-    """A gap to fill first."""
 
 
 @dataclass
@@ -213,7 +209,6 @@ class Search:
         return None
 
     def _expand(self, queue: list[_Node], node: _Node) -> None:
-        """Queue the edits of a text."""
         if self.num_reads < self.config.max_reads:
             self._queue(queue, node, *self._propose(node))
 

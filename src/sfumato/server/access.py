@@ -166,8 +166,8 @@ def add_key(path: Path, name: str, limits: Mapping[str, int | None]) -> str:
     made = Key(name=name, sha256=hashlib.sha256(key.encode()).hexdigest(), **limits)
     lines = [f"[{name}]", f'sha256 = "{made.sha256}"']
     lines += [f"{limit} = {value}" for limit, value in limits.items() if value is not None]
-    before = path.read_text(encoding="utf-8").rstrip("\n") + "\n\n" if keys else ""
-    write_atomically(path, (before + "\n".join(lines) + "\n").encode())
+    before = path.read_text(encoding="utf-8").strip("\n") if path.exists() else ""
+    write_atomically(path, (f"{before}\n\n".lstrip("\n") + "\n".join(lines) + "\n").encode())
     return key
 
 
@@ -196,7 +196,7 @@ def _refused(message: str) -> ApiError:
 # A coroutine, because FastAPI runs functions in a thread, which costs more than they do.
 async def owner_of(request: Request) -> str:
     """Name of the request's key; empty if none is needed."""
-    key: Key | None = getattr(request.state, "key", None)
+    key: Key | None = request.state.key
     return key.name if key else ""
 
 

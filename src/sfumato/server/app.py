@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 import sfumato
 from sfumato.engine.model import TextModel
-from sfumato.errors import SfumatoError
+from sfumato.errors import BusyError, SfumatoError
 from sfumato.server import completions, documents
 from sfumato.server.access import Access, owner_of
 from sfumato.server.bodies import JsonRoute
@@ -263,6 +263,8 @@ def create_app(
         with await host.use(named(body)) as hosted:
             asked = await asyncio.to_thread(decision_request, hosted.model, body.to_turns(), slots, body.seed)
             [[result]] = await run_while_connected(request, completions.answers(hosted, [asked], bill))
+        if result.finish_reason == "cancelled":
+            raise BusyError("the server is shutting down", None)
         return body.to_answer(decided(hosted.model, slots, result), completions.usage_of([result]))
 
     @app.post("/v1/decisions", tags=["decisions"])
@@ -287,7 +289,7 @@ def create_app(
     app.include_router(speech_routes(speech))
     app.include_router(sandbox_routes())
     if studio is not None:
-        app.include_router(studio.routes())
+        studio.add_to(app)
     return app
 
 

@@ -150,6 +150,10 @@ class LiveCanvas:
 
     def _put(self, event: _Json) -> None:
         self._events.append((self.seq, _encode(event)))
+        self.wake()
+
+    def wake(self) -> None:
+        """Let readers look again."""
         for news in self._readers:
             news.set()
 

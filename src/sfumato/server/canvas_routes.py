@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from sfumato.server import documents
@@ -38,11 +37,10 @@ def canvas_routes(canvases: Canvases, assets: Assets) -> APIRouter:
             return CanvasStream(made)
         tasks = [canvas.task for canvas in made if canvas.task is not None]
         try:
-            await run_while_connected(request, asyncio.gather(*map(asyncio.shield, tasks)))
-        except (ClientDisconnect, asyncio.CancelledError):
+            await run_while_connected(request, asyncio.wait(tasks))
+        finally:
             for task in tasks:
                 task.cancel()
-            raise
         for canvas in made:
             if canvas.failure is not None:
                 raise canvas.failure
@@ -126,6 +124,8 @@ class CanvasStream(Events):
 
     def __init__(self, made: list[LiveCanvas]) -> None:
         self._made = made
+        # Later ones are of others' edits.
+        self._tasks = [canvas.task for canvas in made if canvas.task is not None]
         super().__init__(self._events(), end="")
 
     async def _events(self) -> AsyncGenerator[str, None]:
@@ -137,6 +137,5 @@ class CanvasStream(Events):
         try:
             await super().__call__(scope, receive, send)
         finally:
-            for canvas in self._made:
-                if canvas.task is not None and canvas.status == "running":
-                    canvas.task.cancel()
+            for task in self._tasks:
+                task.cancel()

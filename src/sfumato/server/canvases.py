@@ -189,7 +189,8 @@ class Canvases:
     async def _edit(
         self, canvas: LiveCanvas, text: str, body: CanvasRequest | EditRequest, options: Any, seed: int
     ) -> _Made:
-        options |= body.model_dump(include={"temperature", "spans", "instruction", "min_certainty"}, exclude_none=True)
+        fields = {"temperature", "spans", "instruction", "min_certainty"}
+        options = options | body.model_dump(include=fields, exclude_none=True)
         canvas.redraft(text)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
@@ -256,17 +257,21 @@ class Canvases:
         if canvas is None or not canvas.is_busy:
             # Another server may have changed or deleted it.
             row = await asyncio.to_thread(self._history.find, canvas_id)
-            if canvas is not None and not canvas.is_busy and (row is None or (row["rev"] or 0) > canvas.rev):
+            if row is not None:
+                canvas = self._restore(row)
+            elif canvas is not None and not canvas.is_busy:
                 self._live.pop(canvas_id, None)
                 canvas = None
-            if canvas is None and row is not None:
-                canvas = self._restore(row)
         if canvas is None or canvas.owner != owner:
             raise ApiError(404, f"there is no canvas {canvas_id[:100]!r}", code="canvas_not_found", param=param)
         return canvas
 
     def _restore(self, row: _Json) -> LiveCanvas:
-        """The canvas in memory of one in the database."""
+        """The canvas in memory of one in the database, which another server may have changed."""
+        known = self._live.get(row["id"])
+        if known is not None and (known.is_busy or known.rev >= (row["rev"] or 0)):
+            return known
+        self._live.pop(row["id"], None)
         # Numbers continue above those of events before a restart.
         canvas = LiveCanvas(row["id"], row["owner"], row["model"], seq=int(time.time() * 1000))
         asked = {name: row["prompt"].get(name) for name in ("prompt", "messages")}
@@ -312,12 +317,11 @@ class Canvases:
         check_spans(text, cast(Any, body.spans or ()), "spans")
         canvas.begin()
         work = partial(self._edit, text=text, body=body, options=options, seed=body.seed)
-        canvas.task = asyncio.create_task(self._run(canvas, work))
+        task = canvas.task = asyncio.create_task(self._run(canvas, work))
         try:
-            await asyncio.shield(canvas.task)
-        except asyncio.CancelledError:
-            canvas.task.cancel()
-            raise
+            await asyncio.wait({task})
+        finally:
+            task.cancel()
         if canvas.failure is not None:
             failure, canvas.failure, canvas.status = canvas.failure, None, "done"
             raise failure
@@ -359,6 +363,7 @@ class Canvases:
         finally:
             if canvas.status == "running":
                 canvas.status = status
+                canvas.wake()
         return canvas
 
     async def revisions(self, canvas_id: str, owner: str, limit: int | None, after: int) -> tuple[list[_Json], bool]:

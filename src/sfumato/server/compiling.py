@@ -34,7 +34,8 @@ class Compiler:
     def __init__(self, token_bytes: Sequence[bytes | None], eos_ids: Sequence[int]) -> None:
         self._tokens = token_bytes, eos_ids
         self._process: subprocess.Popen[bytes] | None = None
-        self._turn, self._counting, self._num_waiting = threading.Lock(), threading.Lock(), 0
+        self._turn, self._room = threading.Lock(), threading.BoundedSemaphore(MAX_WAITING + 1)
+        self._is_closed = False
 
     def make(self, makers: Sequence[Maker]) -> Automaton | None:
         """See `make_automaton`. Blocks: call it in a thread.
@@ -43,16 +44,13 @@ class Compiler:
             RequestError: if it cannot be built, or takes too much time or memory.
             BusyError: if too many are waiting.
         """
-        with self._counting:
-            if self._num_waiting > MAX_WAITING:
-                raise BusyError(f"{self._num_waiting} schemas are waiting to be compiled; try again in about 5 s", 5)
-            self._num_waiting += 1
+        if not self._room.acquire(blocking=False):
+            raise BusyError(f"{MAX_WAITING} schemas are waiting to be compiled; try again in about 5 s", 5)
         try:
             with self._turn:
                 made: Automaton | Exception | None = self._ask(makers)
         finally:
-            with self._counting:
-                self._num_waiting -= 1
+            self._room.release()
         if isinstance(made, Exception):
             raise made
         return made
@@ -69,12 +67,14 @@ class Compiler:
             process.stdin.flush()
             return pickle.load(process.stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
-            self.close()
+            self._kill()
             return RequestError(f"{UNNAMED} takes too much memory or time; simplify it")
         finally:
             alarm.cancel()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        if self._is_closed:
+            raise BusyError("the server is shutting down", None)
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -85,7 +85,11 @@ class Compiler:
         return self._process
 
     def close(self) -> None:
-        """Stop the process."""
+        """Stop the process for good."""
+        self._is_closed = True
+        self._kill()
+
+    def _kill(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()

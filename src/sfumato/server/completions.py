@@ -404,7 +404,9 @@ async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bi
     if not isinstance(body.prompt, str):
         raise RequestError("prompt is not text; allowed with a suffix: one text")
     for name in ("logprobs", "echo", "echo_from"):
-        if (given := getattr(body, name, None)) not in (None, False):
+        given = getattr(body, name, None)
+        # 0 asks for the log-probabilities of the chosen tokens.
+        if given is not None and given is not False:
             raise RequestError(f"{name} is {given}; allowed with a suffix: none")
     prefix, options = body.prompt, cast(InfillOptions, body.to_options(hosted.model))
     if body.message is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from sfumato.server.failures import ApiError
 if TYPE_CHECKING:
     from sfumato.server.upstream import Upstream
 
+logger = logging.getLogger("sfumato.server")
 Answer = TypeVar("Answer")
 Bill = Callable[[list[Result]], object]
 """Called with results that have a cost."""
@@ -208,8 +210,10 @@ class Host:
     async def close(self) -> None:
         """End all requests and engines, those of a model that is being loaded too."""
         async with self._loading:
-            for hosted in self.loaded.values():
-                await hosted.close()
+            closing = (hosted.close() for hosted in self.loaded.values())
+            for error in await asyncio.gather(*closing, return_exceptions=True):
+                if error is not None:
+                    logger.error("a model was not closed: %s", error)
 
 
 async def _run_aside(function: Callable[[], Answer]) -> Answer:
@@ -233,7 +237,7 @@ def parse_names(models: Iterable[str]) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     for given in models:
-        name, separator, source = given.partition("=")
+        name, separator, source = ("", "", given) if Path(given).exists() else given.partition("=")
         if separator and not (name and source):
             raise ConfigError(f"a model is {given!r}; allowed: NAME=MODEL, or MODEL alone")
         if not separator:

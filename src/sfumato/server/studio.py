@@ -10,10 +10,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, FastAPI, Response
 from fastapi.responses import FileResponse
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -68,8 +67,8 @@ class Studio:
         first = path.removeprefix("/").partition("/")[0]
         return path == "/" or first in PAGES or path.startswith("/assets/") or path.removeprefix("/") in self._files
 
-    def routes(self) -> APIRouter:
-        """The pages, at `/` and by name, their files, and the models of the tab."""
+    def add_to(self, app: FastAPI) -> None:
+        """Add the pages, at `/` and by name, their files, and the models of the tab."""
         router = APIRouter()
 
         def add(path: str, answer: Callable[[], Response]) -> None:
@@ -80,13 +79,15 @@ class Studio:
             add(path, self._isolated_page if path.startswith("/tab") else self._page)
         for name in self._files:
             add(f"/{name}", lambda name=name: FileResponse(self.directory / name, headers=_PAGE_HEADERS))  # type: ignore[misc]
-        if (assets := self.directory / "assets").is_dir():
-            # Not compressed: event streams, which must not wait for a gzip block, and WebAssembly, because its 14 MB
-            # would delay every first visit by a second.
-            for wasm in assets.glob("*.wasm"):
-                add(f"/assets/{wasm.name}", lambda wasm=wasm: FileResponse(wasm, headers=_ASSET_HEADERS))  # type: ignore[misc]
-            router.routes.append(Mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000)))
-        return router
+        assets = self.directory / "assets"
+        # Not compressed: event streams, which must not wait for a gzip block, and WebAssembly, because its 14 MB would
+        # delay every first visit by a second.
+        for wasm in assets.glob("*.wasm"):
+            add(f"/assets/{wasm.name}", lambda wasm=wasm: FileResponse(wasm, headers=_ASSET_HEADERS))  # type: ignore[misc]
+        app.include_router(router)
+        if assets.is_dir():
+            # Not of the router: some versions of FastAPI drop its mounts.
+            app.mount("/assets", GZipMiddleware(_Assets(directory=assets), minimum_size=1000))
 
     def _page(self) -> Response:
         if not self.is_built:

@@ -5,6 +5,7 @@ Model descriptions are the other server's; nothing is added.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,10 @@ from sfumato.server.streaming import Events, run_while_connected
 
 _Json = dict[str, Any]
 _TIMEOUT = httpx.Timeout(600.0, connect=10.0)
-_OURS = ("diffusion", "draft", "diffusing", "echo_from", "realtime", "reasoning_summary", "reasoning_summary_wait")
+_OURS = (
+    *("diffusion", "draft", "diffusing", "echo_from", "message"),
+    *("realtime", "reasoning_summary", "reasoning_summary_wait"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +80,6 @@ def read_upstream(given: str) -> Upstream:
 
 class Relay:
     """Sends requests to other servers."""
-
-    def __init__(self) -> None:
-        self._client: httpx.AsyncClient | None = None
 
     async def answer(self, upstream: Upstream, path: str, body: Sampled, request: Request) -> Response:
         """Forward a request and return the answer.
@@ -137,17 +138,15 @@ class Relay:
                 if rest.strip():
                     yield f"{rest}\n\n"
 
-    @property
+    @functools.cached_property
     def _http(self) -> httpx.AsyncClient:
         # Created in the event loop that uses it, and only if needed, because it reads certificates.
-        if self._client is None:
-            self._client = httpx.AsyncClient(timeout=_TIMEOUT)
-        return self._client
+        return httpx.AsyncClient(timeout=_TIMEOUT)
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._client is not None:
-            await self._client.aclose()
+        if "_http" in vars(self):
+            await self._http.aclose()
 
 
 def _request(upstream: Upstream, path: str, payload: _Json) -> _Json:

@@ -63,23 +63,18 @@ class SynthesisConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """One conversation, kept or not."""
-
     seed: int
     """Its seed; its answer uses twice this seed plus one."""
     topic: str | None
-    """Its topic."""
     messages: tuple[dict[str, str], ...] = ()
     """A system message if there is one, then the user's and the assistant's."""
     turn_tokens: int = 0
     """Tokens of the user's message."""
     document: Document | None = None
-    """The training document; None if it is dropped."""
     dropped: str | None = None
     """Why it was dropped; None if it is kept."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Its line in a shard."""
         about = {} if self.topic is None else {"topic": self.topic}
         return {"messages": list(self.messages), "seed": self.seed, **about}
 
@@ -132,7 +127,6 @@ class Conversations:
             self._asking = Engine(_ending_with(model.bundle, end_id), engine)
 
     def write(self, indices: range) -> list[Conversation]:
-        """Write some conversations together."""
         seeds = [_seed_of(self._config.seed, i) for i in indices]
         topic_indices = [i % len(self._openings) for i in indices]
         turns = self._turns(seeds, topic_indices)

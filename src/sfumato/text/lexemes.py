@@ -108,8 +108,6 @@ OPENING, CLOSING = frozenset(CLOSED_BY), frozenset(CLOSED_BY.values())
 
 
 class Lexeme(NamedTuple):
-    """A lexeme and its location."""
-
     text: str
     """As in the source, or `<n>` for the head of a line indented by n levels."""
     start: int
@@ -247,7 +245,6 @@ class Lexicon:
 
     @property
     def lexemes(self) -> Sequence[str]:
-        """Lexemes by id."""
         return list(self._ids)
 
     def features(self, num_spellings: int, num_words: int) -> np.ndarray:

@@ -18,7 +18,6 @@ class Patch(NamedTuple):
     end: int
     """Index after the last lexeme to replace."""
     texts: tuple[str, ...]
-    """Replacement."""
 
     def moved(self, by: int) -> Patch:
         """The same behind some more lexemes."""

@@ -248,7 +248,6 @@ class Tokenizer:
 
     @cached_property
     def has_bytes(self) -> bool:
-        """Whether `token_bytes` is available."""
         try:
             return bool(self.token_bytes)
         except RequestError:

@@ -66,8 +66,6 @@ SHAPE_PACKING: dict[str, Any] = {"rows": 1, "row_length": 4096, "canvas_lengths"
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCount:
-    """Parameter counts of a decoder."""
-
     total: int
     """All parameters, with a shared embedding counted once."""
     active: int
@@ -80,7 +78,6 @@ class ModelCount:
 
     @property
     def around(self) -> int:
-        """Outside the layers."""
         return self.total - sum(self.layers)
 
 
@@ -103,7 +100,6 @@ class BatchCost:
 
     @property
     def kept_bytes(self) -> int:
-        """Total kept for the backward."""
         return sum(self.layer_bytes) + self.head_bytes
 
 
@@ -112,7 +108,6 @@ class Plan:
     """Estimate of a run's steps on some GPUs."""
 
     gpu: str
-    """One of `hardware.GPUS`."""
     num_gpus: int
     accumulation: int
     """Packed batches per step: the recipe's, or one per GPU if that is more."""
@@ -131,7 +126,6 @@ class Plan:
     operations: float
     """Operations per step, over all GPUs."""
     operations_per_position: float
-    """Operations of a step, per position."""
     exchanged_bytes: float
     """Bytes received by each GPU per step."""
     compute_s: float
@@ -153,7 +147,6 @@ class Plan:
 
     @property
     def positions_per_s(self) -> float:
-        """Over all GPUs."""
         return self.positions / self.step_s
 
 

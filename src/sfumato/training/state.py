@@ -35,7 +35,6 @@ from sfumato.storage import write_atomically
 from sfumato.training.distributed import World, like, trained
 
 Record = dict[str, float]
-"""The figures of a step."""
 Optimizers = Mapping[str, torch.optim.Optimizer]
 Target = Callable[[str, tuple[int, ...]], Tensor]
 _PROGRESS = "progress.json"
@@ -43,10 +42,7 @@ _PROGRESS = "progress.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """Progress of a run."""
-
     step: int = 0
-    """Optimizer steps done."""
     num_tokens: int = 0
     """Positions seen, including canvases, without padding."""
     num_refused: int = 0
