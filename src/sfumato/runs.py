@@ -12,13 +12,13 @@ from pathlib import Path
 from sfumato.api import load
 from sfumato.checkpoints.load import Checkpoint
 from sfumato.config import load_recipe
-from sfumato.data.sources import held_out_source, make_source
+from sfumato.data.sources import Conversation, make_source
 from sfumato.data.tasks import find_task
 from sfumato.diffusion.process import make_process
 from sfumato.engine.model import TextModel
 from sfumato.errors import ConfigError
 from sfumato.evaluation.likelihood import canvas_nelbo, response_nll
-from sfumato.evaluation.samples import Sample, evaluate_samples, read_samples
+from sfumato.evaluation.samples import evaluate_samples, read_samples
 from sfumato.evaluation.tasks import evaluate_task
 from sfumato.layout import PrefixLayout
 from sfumato.models.decoder import Decoder
@@ -146,11 +146,8 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
         numbers |= {f"score/{task}": score.score, f"mean_steps/{task}": score.mean_steps}
     if wanted.bound_batches:
         spec, end_id = run.spec, run.tokenizer.eos_ids[0]
-        source = (
-            make_source({}, wanted.files, run.tokenizer, recipe.packing, max_tokens=run.shape.max_position_embeddings)
-            if wanted.files
-            else held_out_source(recipe.data.tasks, run.tokenizer)
-        )
+        tasks, room = {} if wanted.files else recipe.data.tasks, run.shape.max_position_embeddings
+        source = make_source(tasks, wanted.files, run.tokenizer, recipe.packing, max_tokens=room, split="test")
         if recipe.packing.canvas_lengths:
             bound = canvas_nelbo(
                 decoder,
@@ -175,7 +172,7 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
     return numbers
 
 
-def _read_samples(recipe: Recipe) -> tuple[Sequence[Sample], TextModel | None]:
+def _read_samples(recipe: Recipe) -> tuple[Sequence[Conversation], TextModel | None]:
     """The prompts to answer during training, and the model that judges the answers, on the run's device."""
     wanted = recipe.evaluation
     judge = _load_judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None

@@ -4,7 +4,7 @@ import ast
 import operator
 import re
 from fractions import Fraction
-from itertools import accumulate, permutations, product
+from itertools import permutations, product
 from math import isqrt
 
 import pytest
@@ -339,12 +339,7 @@ def test_countdown_rules(numbers: tuple[int, ...], target: int, response: str, r
     ],
 )
 def test_countdown_steps_are_checked_separately(response: str, rights: list[bool]):
-    parts = TASKS["countdown"].parts(COUNTDOWN, response)
-    assert [right for _, right in parts] == rights
-    assert parts[-1][0] == len(response)
-    ends = [end for end, _ in parts]
-    assert ends == sorted(ends)
-    assert all(response[end - 1] == "\n" for end in ends[:-1] if end < len(response))
+    assert TASKS["countdown"].parts(COUNTDOWN, response) == rights
 
 
 def test_countdown_prompts():
@@ -367,13 +362,7 @@ def test_arithmetic_lines_are_checked_separately():
     task = TASKS["arithmetic"]
     item = task.generate(3)
     _, *lines = item.response.split("\n")
-    assert task.parts(item, item.response) == [
-        (min(end, len(item.response)), True) for end in accumulate(len(line) + 1 for line in item.response.split("\n"))
-    ]
+    assert task.parts(item, item.response) == [True] * (len(lines) + 1)
     wrong = "\n".join(["answer: -1", *lines[:-1], "1+1 = 3", "and more"])
-    parts = task.parts(item, wrong)
-    assert [right for _, right in parts] == [False, *[True] * (len(lines) - 1), False, False]
-    # Each ends behind its line break, the last one with the text.
-    assert [wrong[:end][-1] for end, _ in parts[:-1]] == ["\n"] * (len(parts) - 1)
-    assert parts[-1][0] == len(wrong)
-    assert TASKS["json"].parts(TASKS["json"].generate(0), "[]") == [(2, False)]
+    assert task.parts(item, wrong) == [False, *[True] * (len(lines) - 1), False, False]
+    assert TASKS["json"].parts(TASKS["json"].generate(0), "[]") == [False]

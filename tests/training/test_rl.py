@@ -15,7 +15,7 @@ from rollouts import SPECS, VOCAB, answers_of, policy_of
 from sfumato.engine.model import TextModel
 from sfumato.engine.request import Result
 from sfumato.errors import ConfigError, SfumatoError
-from sfumato.training.rl import RLConfig, RLTrainer, advantages, credit, policy_loss
+from sfumato.training.rl import RLConfig, RLTrainer, advantages, policy_loss
 from sfumato.training.rollout import Rollout
 from sfumato.training.trainer import TrainConfig
 
@@ -24,20 +24,6 @@ def test_advantages_have_a_mean_of_zero():
     assert advantages([1.0, 0.0, 0.0, 1.0]) == [0.5, -0.5, -0.5, 0.5]
     assert sum(advantages([0.3, 0.1, 0.9])) == pytest.approx(0.0)
     assert advantages([0.1] * 3) == [0.0] * 3
-
-
-def test_parts_are_compared_with_the_same_parts_of_other_answers():
-    found = credit([1.0, 0.0], [[(3, 1.0), (9, 1.0)], [(4, 1.0)]])
-    # The first parts are equally good, and nobody else has a second; what is behind them goes by the whole.
-    assert found == [[(3, 0.0), (9, 0.0), (math.inf, 0.5)], [(4, 0.0), (math.inf, -0.5)]]
-    assert credit([1.0, 0.0], [(), ()]) == [[(math.inf, 0.5)], [(math.inf, -0.5)]]
-
-
-def test_advantages_over_the_deviation_do_not_depend_on_the_scale():
-    first, second = (advantages(rewards, divide_by_std=True) for rewards in ([1, 0, 0, 0], [0.1, 0, 0, 0]))
-    assert first == pytest.approx(second)
-    assert sum(value**2 for value in first) / 4 == pytest.approx(1.0)
-    assert advantages([0.7] * 3, divide_by_std=True) == [0.0] * 3
 
 
 def test_on_policy_gradient_is_the_advantage():
@@ -85,7 +71,6 @@ def test_divergence_estimate_matches_the_distributions():
         {"kl_weight": math.nan},
         {"step_cost": -0.1},
         {"part_reward": -0.1},
-        {"step_share": 0.0},
         {"positions": 0},
     ],
 )
@@ -206,7 +191,7 @@ def test_correct_parts_are_rewarded(make_model: Callable[..., TextModel], tmp_pa
     collect = trainer._collect
 
     def halves(step: int) -> list[list[Rollout]]:
-        parts = [((4, 1.0), (12, 0.0)), ((4, 0.0), (12, 0.0))]
+        parts = [(1.0, 0.0), (0.0, 0.0)]
         return [
             [Rollout(canvases=one.canvases, reward=0.0, parts=parts[i % 2]) for i, one in enumerate(group)]
             for group in collect(step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,14 +15,12 @@ from sfumato.engine.request import Result
 from sfumato.errors import ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.spec import GenerationSpec
-from sfumato.training.rollout import Credit, Replay, Rollout, check_replayable, lay_out
-
-WHOLE = [(math.inf, 1.0)]
+from sfumato.training.rollout import Replay, Rollout, check_replayable, lay_out
 
 
-def replays_of(*results: Result, credit: Credit = WHOLE, positions: int = 1000, **options: Any) -> list[Replay]:
-    pairs = [(Rollout(canvases=result.canvases, reward=0.0), credit) for result in results]
-    return lay_out(pairs, device=torch.device("cpu"), positions=positions, **options)
+def replays_of(*results: Result, advantage: float = 1.0, positions: int = 1000) -> list[Replay]:
+    pairs = [(Rollout(canvases=result.canvases, reward=0.0), advantage) for result in results]
+    return lay_out(pairs, device=torch.device("cpu"), positions=positions)
 
 
 def difference(model: TextModel, weights: Decoder, results: list[Result], positions: int = 1000) -> float:
@@ -117,12 +114,6 @@ def test_every_committed_token_is_a_draw(make_model: Callable[..., TextModel], n
         assert sum(len(replay.sampled_N) for replay in replays_of(result)) == count
 
 
-def test_step_share_limits_the_replayed_steps(make_model: Callable[..., TextModel]):
-    results = answers_of(make_model(SPECS["mask"]), n=8)
-    counts = [sum(len(replay.tokens_BL) for replay in replays_of(*results, step_share=share)) for share in (1.0, 0.5)]
-    assert 0.25 * counts[0] < counts[1] < 0.75 * counts[0]
-
-
 @pytest.mark.parametrize(
     ("field", "sampler"),
     [
@@ -148,15 +139,10 @@ def test_models_without_replay_are_refused(spec: GenerationSpec):
         check_replayable(spec, sampler_config())
 
 
-def test_each_position_has_the_advantage_of_its_part(make_model: Callable[..., TextModel]):
-    """Also where an answer has several canvases; what has no advantage decides nothing."""
+def test_each_position_has_the_advantage_of_its_answer(make_model: Callable[..., TextModel]):
+    """Also where an answer has several canvases."""
     (result, *_) = answers_of(make_model(SPECS["uniform"]), max_tokens=24)
     assert len(result.canvases) == 2
-    replays = replays_of(result, credit=[(5, 0.0), (15, 2.0), (math.inf, -1.0)])
-    expected = []
-    for first, canvas in zip((0, 12), result.canvases, strict=True):
-        place_L = first + torch.arange(12)
-        worth_L = torch.where(place_L < 5, 0.0, torch.where(place_L < 15, 2.0, -1.0))
-        for step in canvas.steps[:-1]:
-            expected += worth_L[step.accepted_L & (worth_L != 0.0)].tolist()
-    assert torch.cat([replay.advantage_N for replay in replays]).tolist() == expected
+    replays = replays_of(result, advantage=-0.5)
+    count = sum(int(step.decisive_L.sum()) for canvas in result.canvases for step in canvas.steps)
+    assert torch.cat([replay.advantage_N for replay in replays]).tolist() == [-0.5] * count

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.options import MODEL_HELP, Weights
+from sfumato.cli.output import read_file
 from sfumato.errors import ConfigError
 from sfumato.interrupts import Signals, exit_code
 
@@ -101,11 +102,7 @@ def _topics(files: Sequence[Path]) -> list[str]:
     """The non-blank lines of some files."""
     topics: list[str] = []
     for path in files:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read topics from {path}: {error}") from None
-        found = [line.strip() for line in lines if line.strip()]
+        found = [line.strip() for line in read_file("topics", str(path)).splitlines() if line.strip()]
         if not found:
             raise ConfigError(f"{path} holds no topics; write one per line")
         topics += found

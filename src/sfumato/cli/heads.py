@@ -44,7 +44,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
         stop_scores,
         stop_threshold,
     )
-    from sfumato.training.recipe import check_recipe, write_recipe
+    from sfumato.training.recipe import check_recipe
 
     loaded = load_recipe(HeadsRecipe, recipe, overrides or ())
     for task in loaded.tasks:
@@ -77,7 +77,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     if inputs.exists() and json.loads(inputs.read_text(encoding="utf-8")) != hashes:
         raise ConfigError(f"{directory} holds answers gathered with other weights or files; use another --dir")
     with claimed(directory):
-        write_recipe(path, loaded)
+        write_json(path, dataclasses.asdict(loaded))
         write_json(inputs, hashes)
         for done in gather(model, asked, directory, **settings):
             typer.echo(f"{directory.name}: {done}/{len(asked)} answers", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import dataclasses
 import json
 import random
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from sfumato.data.tasks import Item, Task
     from sfumato.engine.model import TextModel
     from sfumato.engine.options import GenerateOptions
-    from sfumato.engine.request import Request, Result
+    from sfumato.engine.request import Request
     from sfumato.models.decoder import Decoder
     from sfumato.training.rl import RLRecipe, RLTrainer
     from sfumato.training.rollout import Rollout
@@ -41,8 +40,8 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
     from sfumato.engine.model import TextModel
     from sfumato.runs import check_directory
     from sfumato.sampling.logits import LearnedStop
-    from sfumato.storage import claimed
-    from sfumato.training.recipe import check_recipe, write_recipe
+    from sfumato.storage import claimed, write_json
+    from sfumato.training.recipe import check_recipe
     from sfumato.training.rl import RLRecipe
 
     loaded = load_recipe(RLRecipe, recipe, overrides or ())
@@ -61,7 +60,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
         check_recipe(left, loaded)
         trainer.resume()
     with claimed(directory), watch:
-        write_recipe(left, loaded)
+        write_json(left, dataclasses.asdict(loaded))
         watch.start(trainer)
         trainer.run()
     checkpoint = directory / "checkpoint"
@@ -104,7 +103,7 @@ def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record:
             )
             for index, (_, item) in enumerate(asked)
         ]
-        return _collect_groups(model, asked, requests, with_parts=recipe.rl.by_part or recipe.rl.part_reward > 0)
+        return _collect_groups(model, asked, requests, with_parts=recipe.rl.part_reward > 0)
 
     def evaluate(weights: Decoder, step: int) -> dict[str, float]:
         # An engine that holds no keys and values of other weights.
@@ -171,20 +170,9 @@ def _collect_groups(
             groups[index][event.variation] = Rollout(
                 canvases=() if result.failed else result.canvases,
                 reward=float(not result.failed and judge(task, item, result.text)),
-                parts=_parts(model, task, item, result) if with_parts and not result.failed else (),
+                parts=tuple(map(float, task.parts(item, result.text))) if with_parts and not result.failed else (),
             )
     return [[group[i] for i in sorted(group)] for group in groups]
-
-
-def _parts(model: TextModel, task: Task, item: Item, result: Result) -> tuple[tuple[int, float], ...]:
-    """Rewards of an answer's parts, each with the token it ends before."""
-    tokens = result.tokens
-    # Where each token ends in the text.
-    ends = [len(model.tokenizer.decode(tokens[: i + 1])) for i in range(len(tokens))]
-    return tuple(
-        (bisect.bisect_left(ends, end) + 1 if end < len(result.text) else len(tokens), float(right))
-        for end, right in task.parts(item, result.text)
-    )
 
 
 def _derive_seed(*parts: int | str) -> int:

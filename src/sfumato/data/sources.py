@@ -101,7 +101,7 @@ class Conversation(NamedTuple):
     """Before the response."""
     response: str | None
     """None if the last message is not the assistant's."""
-    unread: frozenset[str]
+    unread: frozenset[str] = frozenset()
     """Keys that mean nothing here."""
 
 
@@ -273,11 +273,6 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if value is not None} for row in rows]
 
 
-def held_out_source(tasks: Mapping[str, float], tokenizer: Tokenizer) -> Source:
-    """The tasks of a recipe with their mixture, drawing held-out items."""
-    return MixtureSource([TaskSource(name, tokenizer, "test") for name in tasks], list(tasks.values()))
-
-
 def make_source(
     tasks: Mapping[str, float],
     files: Mapping[str, float],
@@ -286,6 +281,7 @@ def make_source(
     *,
     max_tokens: int,
     teacher_top: int = 0,
+    split: Split = "train",
 ) -> Source:
     """Build the source that a recipe describes.
 
@@ -295,6 +291,7 @@ def make_source(
         packing: how documents become rows. A canvas adds as many positions as it has tokens.
         max_tokens: maximum length of a document, the model's.
         teacher_top: number of stored teacher tokens to load with the documents; 0 loads none.
+        split: of the tasks.
 
     Raises:
         ConfigError: as for `FileSource`, or if a file does not exist.
@@ -306,7 +303,7 @@ def make_source(
             f'the teacher is "stored", but none of {list(files)} has stored predictions; allowed: '
             "a directory that `sfumato data synth --top-k` wrote"
         )
-    sources: list[Source] = [TaskSource(name, tokenizer) for name in tasks]
+    sources: list[Source] = [TaskSource(name, tokenizer, split) for name in tasks]
     return MixtureSource([*sources, *of_files], [*tasks.values(), *files.values()])
 
 

@@ -14,7 +14,7 @@ from typing import Unpack
 
 from sfumato.config import check_number
 from sfumato.data.filters import distinct_share
-from sfumato.data.sources import chat_document, conversation_of, read_json_lines, tell_unread, unreadable
+from sfumato.data.sources import Conversation, chat_document, conversation_of, read_json_lines, tell_unread, unreadable
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
@@ -22,14 +22,6 @@ from sfumato.evaluation.likelihood import continuation_nats
 from sfumato.evaluation.tasks import Answered, ask
 
 _GRAM = 4
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A conversation up to an answer, and the response that a file has for it."""
-
-    turns: Sequence[Mapping[str, object]]
-    response: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +60,7 @@ class SampleScore:
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
 
-def read_samples(path: Path) -> Sequence[Sample]:
+def read_samples(path: Path) -> Sequence[Conversation]:
     """The samples of a file: on each line a conversation, see `conversation_of`, with or without a response.
 
     Raises:
@@ -84,12 +76,12 @@ def read_samples(path: Path) -> Sequence[Sample]:
     if not found:
         raise ConfigError(f"{path} is empty; allowed: {allowed}")
     tell_unread(path, (each.unread for each in found), allowed)
-    return [Sample(each.turns, each.response) for each in found]
+    return found
 
 
 def evaluate_samples(
     model: TextModel,
-    samples: Sequence[Sample],
+    samples: Sequence[Conversation],
     *,
     n: int = 100,
     judge: TextModel | None = None,
@@ -159,7 +151,7 @@ def evaluate_samples(
     )
 
 
-def _likelihood(model: TextModel, samples: Sequence[Sample], draws: int) -> tuple[float, float, int, str | None]:
+def _likelihood(model: TextModel, samples: Sequence[Conversation], draws: int) -> tuple[float, float, int, str | None]:
     """Nats of all responses with their standard error, and the number of tokens; nothing without draws."""
     check_number("draws", draws, 0, whole=True)
     if not draws:

@@ -8,57 +8,39 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Column,
-    Engine,
-    Float,
-    ForeignKey,
-    Integer,
-    MetaData,
-    Select,
-    String,
-    Table,
-    Text,
-    create_engine,
-    delete,
-    event,
-    func,
-    insert,
-    select,
-)  # fmt: skip
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from sfumato.errors import ConfigError
 from sfumato.server.failures import ApiError
 
-_METADATA = MetaData()
-_CANVASES = Table(
+_METADATA = sa.MetaData()
+_CANVASES = sa.Table(
     "canvases",
     _METADATA,
-    Column("id", String(64), primary_key=True),
-    Column("owner", String(64), nullable=False),
-    Column("model", Text, nullable=False),
-    Column("prompt", JSON, nullable=False),
-    Column("created", Float, nullable=False, index=True),
+    sa.Column("id", sa.String(64), primary_key=True),
+    sa.Column("owner", sa.String(64), nullable=False),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("prompt", sa.JSON, nullable=False),
+    sa.Column("created", sa.Float, nullable=False, index=True),
 )
-_REVISIONS = Table(
+_REVISIONS = sa.Table(
     "revisions",
     _METADATA,
-    Column("canvas_id", String(64), ForeignKey("canvases.id", ondelete="CASCADE"), primary_key=True),
-    Column("rev", Integer, primary_key=True),
-    Column("text", Text, nullable=False),
-    Column("made_by", String(16), nullable=False),
-    Column("details", JSON, nullable=False),
-    Column("created", Float, nullable=False),
+    sa.Column("canvas_id", sa.String(64), sa.ForeignKey("canvases.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("rev", sa.Integer, primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("made_by", sa.String(16), nullable=False),
+    sa.Column("details", sa.JSON, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
 )
-_ASSETS = Table(
+_ASSETS = sa.Table(
     "assets",
     _METADATA,
-    Column("canvas_id", String(64), ForeignKey("canvases.id", ondelete="CASCADE"), primary_key=True),
-    Column("slot", String(64), primary_key=True),
-    Column("asset", JSON, nullable=False),
+    sa.Column("canvas_id", sa.String(64), sa.ForeignKey("canvases.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("slot", sa.String(64), primary_key=True),
+    sa.Column("asset", sa.JSON, nullable=False),
 )
 Row = Mapping[str, Any]
 
@@ -79,9 +61,9 @@ class History:
                 Path(url).parent.mkdir(parents=True, exist_ok=True)
                 url = f"sqlite:///{url}"
             # A connection that the database has closed meanwhile is opened again.
-            self._engine: Engine = create_engine(url, pool_pre_ping=True)
+            self._engine: sa.Engine = sa.create_engine(url, pool_pre_ping=True)
             if self._engine.dialect.name == "sqlite":
-                event.listen(self._engine, "connect", _set_up_sqlite)
+                sa.event.listen(self._engine, "connect", _set_up_sqlite)
             _METADATA.create_all(self._engine)
         except (ModuleNotFoundError, OSError, SQLAlchemyError) as error:
             reason, shown = str(error).split("\n")[0], re.sub(r"(://[^:@/]*:).*@", r"\1***@", str(url))
@@ -94,7 +76,7 @@ class History:
         row = {"owner": owner, "model": model, "prompt": prompt}
         rows = [row | {"id": canvas_id, "created": time.time()} for canvas_id in canvas_ids]
         with self._engine.begin() as connection:
-            connection.execute(insert(_CANVASES), rows)
+            connection.execute(sa.insert(_CANVASES), rows)
 
     def add(self, canvas_id: str, rev: int, text: str, *, made_by: str, details: Row) -> None:
         """Store a revision; when this returns, it is on disk.
@@ -105,7 +87,7 @@ class History:
         row = {"canvas_id": canvas_id, "rev": rev, "text": text, "made_by": made_by, "details": dict(details)}
         try:
             with self._engine.begin() as connection:
-                connection.execute(insert(_REVISIONS).values(**row, created=time.time()))
+                connection.execute(sa.insert(_REVISIONS).values(**row, created=time.time()))
         except IntegrityError:
             if self.find(canvas_id) is None:
                 raise ApiError(404, f"canvas {canvas_id} was deleted", code="canvas_not_found") from None
@@ -120,15 +102,15 @@ class History:
         slot = asset["slot"]
         try:
             with self._engine.begin() as connection:
-                connection.execute(delete(_ASSETS).where(_ASSETS.c.canvas_id == canvas_id, _ASSETS.c.slot == slot))
-                connection.execute(insert(_ASSETS).values(canvas_id=canvas_id, slot=slot, asset=dict(asset)))
+                connection.execute(sa.delete(_ASSETS).where(_ASSETS.c.canvas_id == canvas_id, _ASSETS.c.slot == slot))
+                connection.execute(sa.insert(_ASSETS).values(canvas_id=canvas_id, slot=slot, asset=dict(asset)))
         except IntegrityError:
             raise ApiError(404, f"canvas {canvas_id} was deleted", code="canvas_not_found") from None
 
     def find(self, canvas_id: str) -> dict[str, Any] | None:
         """A canvas with its last revision and its assets: id, owner, model, prompt, created; rev, text, made_by and
         details, which are None without a revision; assets by slot."""
-        return next(iter(self._read(select(_CANVASES).where(_CANVASES.c.id == canvas_id))), None)
+        return next(iter(self._read(sa.select(_CANVASES).where(_CANVASES.c.id == canvas_id))), None)
 
     def newest(self, owner: str, limit: int, after: str | None = None) -> list[dict[str, Any]]:
         """An owner's canvases as `find` returns them, newest first.
@@ -136,23 +118,23 @@ class History:
         Args:
             after: id of the last canvas of the page before.
         """
-        wanted = select(_CANVASES).where(_CANVASES.c.owner == owner)
+        wanted = sa.select(_CANVASES).where(_CANVASES.c.owner == owner)
         if after is not None:
-            last = select(_CANVASES.c.created).where(_CANVASES.c.id == after).scalar_subquery()
+            last = sa.select(_CANVASES.c.created).where(_CANVASES.c.id == after).scalar_subquery()
             same = (_CANVASES.c.created == last) & (_CANVASES.c.id > after)
             wanted = wanted.where((_CANVASES.c.created < last) | same)
         return self._read(wanted.order_by(_CANVASES.c.created.desc(), _CANVASES.c.id).limit(limit))
 
-    def _read(self, wanted: Select[Any]) -> list[dict[str, Any]]:
+    def _read(self, wanted: sa.Select[Any]) -> list[dict[str, Any]]:
         """Canvases with their last revisions and their assets."""
         of_canvas = _REVISIONS.c.canvas_id == _CANVASES.c.id
-        last = select(func.max(_REVISIONS.c.rev)).where(of_canvas).correlate(_CANVASES).scalar_subquery()
+        last = sa.select(sa.func.max(_REVISIONS.c.rev)).where(of_canvas).correlate(_CANVASES).scalar_subquery()
         is_last = of_canvas & (_REVISIONS.c.rev == last)
         columns = [_REVISIONS.c[name] for name in ("rev", "text", "made_by", "details")]
         with self._engine.connect() as connection:
             rows = connection.execute(wanted.outerjoin(_REVISIONS, is_last).add_columns(*columns)).mappings()
             found = {row["id"]: dict(row) | {"assets": {}} for row in rows}
-            assets = select(_ASSETS).where(_ASSETS.c.canvas_id.in_(list(found)))
+            assets = sa.select(_ASSETS).where(_ASSETS.c.canvas_id.in_(list(found)))
             for row in connection.execute(assets).mappings():
                 found[row["canvas_id"]]["assets"][row["slot"]] = row["asset"]
         return list(found.values())
@@ -165,14 +147,14 @@ class History:
             after: number of the last one of the page before.
         """
         columns = [column for column in _REVISIONS.c if column.name != "canvas_id"]
-        wanted = select(*columns).where(_REVISIONS.c.canvas_id == canvas_id, _REVISIONS.c.rev > after)
+        wanted = sa.select(*columns).where(_REVISIONS.c.canvas_id == canvas_id, _REVISIONS.c.rev > after)
         with self._engine.connect() as connection:
             return [dict(row) for row in connection.execute(wanted.order_by(_REVISIONS.c.rev).limit(limit)).mappings()]
 
     def last_other(self, canvas_id: str, before: int, text: str) -> tuple[int, str] | None:
         """Number and text of the last revision before another one whose text differs from the given one."""
         other = (_REVISIONS.c.rev < before) & (_REVISIONS.c.text != text)
-        wanted = select(_REVISIONS.c.rev, _REVISIONS.c.text).where(_REVISIONS.c.canvas_id == canvas_id, other)
+        wanted = sa.select(_REVISIONS.c.rev, _REVISIONS.c.text).where(_REVISIONS.c.canvas_id == canvas_id, other)
         with self._engine.connect() as connection:
             row = connection.execute(wanted.order_by(_REVISIONS.c.rev.desc()).limit(1)).first()
         return None if row is None else (row.rev, row.text)
@@ -180,12 +162,12 @@ class History:
     def delete(self, canvas_id: str) -> None:
         """Delete a canvas and everything that belongs to it."""
         with self._engine.begin() as connection:
-            connection.execute(delete(_CANVASES).where(_CANVASES.c.id == canvas_id))
+            connection.execute(sa.delete(_CANVASES).where(_CANVASES.c.id == canvas_id))
 
     def expire(self, before: float) -> None:
         """Delete canvases created before a time, with everything that belongs to them."""
         with self._engine.begin() as connection:
-            connection.execute(delete(_CANVASES).where(_CANVASES.c.created < before))
+            connection.execute(sa.delete(_CANVASES).where(_CANVASES.c.created < before))
 
     def close(self) -> None:
         """Close all connections."""
@@ -193,10 +175,6 @@ class History:
 
 
 def _set_up_sqlite(connection: Any, _: ConnectionPoolEntry) -> None:
-    cursor = connection.cursor()
     # Readers do not wait for a writer, and commits survive a crash of the machine.
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=FULL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.execute("PRAGMA busy_timeout=10000")
-    cursor.close()
+    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
+        connection.execute(f"PRAGMA {setting}")

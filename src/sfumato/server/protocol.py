@@ -188,8 +188,9 @@ class Sampled(Body):
 
     @property
     def wants_logprobs(self) -> bool:
-        """Whether tokens come with their log-probabilities."""
-        return False
+        """Whether tokens come with their log-probabilities; 0 asks for those of the chosen ones."""
+        given = getattr(self, "logprobs", None)
+        return given is not None and given is not False
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         """The engine's options.
@@ -226,11 +227,6 @@ class CompletionRequest(Sampled):
     """With echo and logprobs: index of the first prompt token with a log-probability; earlier ones are context."""
     logprobs: int | None = Field(default=None, ge=0, le=20)
     best_of: Literal[1] | None = None
-
-    @property
-    def wants_logprobs(self) -> bool:
-        """Whether tokens come with their log-probabilities; 0 asks for those of the chosen ones."""
-        return self.logprobs is not None
 
     @property
     def prompts(self) -> list[Prompt]:
@@ -284,10 +280,6 @@ class ChatRequest(Sampled):
     """Mercury: waiting requests with this go first."""
     reasoning_summary: Literal[False] | None = None
     reasoning_summary_wait: Literal[False] | None = None
-
-    @property
-    def wants_logprobs(self) -> bool:
-        return bool(self.logprobs)
 
     def to_options(self, model: TextModel) -> GenerateOptions:
         options = super().to_options(model)

@@ -187,7 +187,7 @@ class Conversations:
         if reason is not None:
             return dataclasses.replace(conversation, dropped=f"answer_{reason}")
         document = chat_document(conversation.messages, text, self._model.tokenizer)
-        if len(document.prompt) + len(document.response) > self._longest:
+        if document.num_tokens > self._longest:
             return dataclasses.replace(conversation, dropped="answer_long")
         messages = (*conversation.messages, {"role": "assistant", "content": text})
         return dataclasses.replace(conversation, messages=messages, document=document)

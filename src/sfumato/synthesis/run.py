@@ -168,19 +168,15 @@ def teacher_targets(model: Model, documents: Sequence[Document], top_k: int) -> 
         Teacher predictions for the responses, in the order of the documents.
     """
     batches: list[list[int]] = []
-    for i in sorted(range(len(documents)), key=lambda i: (_length(documents[i]), i)):
+    for i in sorted(range(len(documents)), key=lambda i: (documents[i].num_tokens, i)):
         # The last one is the longest.
-        if not batches or (len(batches[-1]) + 1) * _length(documents[i]) > _POSITIONS:
+        if not batches or (len(batches[-1]) + 1) * documents[i].num_tokens > _POSITIONS:
             batches.append([])
         batches[-1].append(i)
     targets: dict[int, Targets] = {}
     for batch in batches:
         targets |= zip(batch, _targets(model, [documents[i] for i in batch], top_k), strict=True)
     return [targets[i] for i in range(len(documents))]
-
-
-def _length(document: Document) -> int:
-    return len(document.prompt) + len(document.response)
 
 
 def _targets(model: Model, documents: Sequence[Document], top_k: int) -> list[Targets]:

@@ -14,7 +14,6 @@ from sfumato.errors import ConfigError, RequestError
 from sfumato.models.decoder import DecoderConfig
 from sfumato.sampling.config import SamplerConfig, setting_names
 from sfumato.spec import GenerationSpec
-from sfumato.storage import write_atomically
 from sfumato.training.code import CodeConfig
 from sfumato.training.objective import ObjectiveConfig
 from sfumato.training.trainer import TrainConfig
@@ -175,11 +174,6 @@ class Recipe:
                 'objective.teacher is "ar", which reads responses on clean halves, but '
                 'packing.ar_share is 0; allowed: more than 0, or teacher "stored" or "canvas"'
             )
-
-
-def write_recipe(path: Path, recipe: DataclassInstance) -> None:
-    """Save a recipe as it is run, including overrides."""
-    write_atomically(path, (json.dumps(asdict(recipe), indent=2) + "\n").encode())
 
 
 def check_recipe(

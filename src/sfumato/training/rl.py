@@ -31,9 +31,9 @@ from sfumato.errors import ConfigError, SfumatoError
 from sfumato.models.decoder import Decoder
 from sfumato.training.distributed import is_of_memory
 from sfumato.training.recipe import EvaluationConfig
-from sfumato.training.rollout import Credit, Policy, Replay, Rollout, lay_out
+from sfumato.training.rollout import Policy, Replay, Rollout, lay_out
 from sfumato.training.state import Record
-from sfumato.training.trainer import Loop, TrainConfig, mix
+from sfumato.training.trainer import Loop, TrainConfig
 
 Collect = Callable[[int], Sequence[Sequence[Rollout]]]
 """Collects answers of the current weights for an update, one group per prompt. The same weights and step give the same
@@ -54,19 +54,11 @@ class RLConfig:
     """Maximum distance of a decision's ratio from 1 that still gains, more than 0 and less than 1; 0.2 is PPO's."""
     kl_weight: float = 0.02
     """Weight of the divergence from the starting weights, in nats per decision; 0 leaves it out, with its forwards."""
-    divide_by_std: bool = False
-    """Divide advantages by their group's standard deviation, as the original GRPO: prompts that are almost always, or
-    almost never, answered correctly then count as much as others, and so does the last step to all correct."""
-    by_part: bool = False
-    """Compare each part of an answer with the same part of the others, if the task judges parts separately: one part's
-    decisions then learn nothing from another's mistakes."""
     part_reward: float = 0.0
     """Reward for the share of an answer's correct parts, if the task judges parts separately, so that wrong answers
     differ too."""
     step_cost: float = 0.0
     """Penalty per denoising step; at 1/48, 48 steps cost as much as a correct answer gains."""
-    step_share: float = 1.0
-    """Probability of learning from a step, more than 0; less is faster."""
     positions: int = 4096
     """Maximum canvas positions per forward."""
 
@@ -74,7 +66,6 @@ class RLConfig:
         check_range(self, "prompts epochs positions", 1)
         check_range(self, "answers", 2)
         check_range(self, "kl_weight part_reward step_cost", 0)
-        check_range(self, "step_share", 0, 1, above=True)
         if not 0.0 < self.ratio_clip < 1.0:
             raise ConfigError(f"ratio_clip is {self.ratio_clip}; allowed: more than 0, less than 1")
 
@@ -133,37 +124,12 @@ class PolicyTerms(NamedTuple):
     """Decisions whose ratio is clipped."""
 
 
-def advantages(rewards: Sequence[float], *, divide_by_std: bool = False) -> list[float]:
-    """Each answer's reward minus its group's mean.
-
-    Args:
-        divide_by_std: whether to scale the result to a standard deviation of 1, unless all are equal.
-    """
+def advantages(rewards: Sequence[float]) -> list[float]:
+    """Each answer's reward minus its group's mean."""
     reward_G = torch.tensor(rewards, dtype=torch.float64)
     above_G = reward_G - reward_G.mean()
-    if divide_by_std:
-        above_G = above_G / above_G.square().mean().sqrt().clamp_min(1e-6)
     # A mean of equal numbers may differ from them in the last bit.
     return torch.where(above_G.abs() < 1e-9, 0.0, above_G).tolist()
-
-
-def credit(
-    rewards: Sequence[float], parts: Sequence[Sequence[tuple[int, float]]], *, divide_by_std: bool = False
-) -> list[Credit]:
-    """Advantages of the answers to one prompt, part by part.
-
-    Args:
-        rewards: of whole answers; used after the last part of an answer, and for answers without parts.
-        parts: see `Rollout`; parts are compared by their index.
-    """
-    whole = advantages(rewards, divide_by_std=divide_by_std)
-    found: list[list[tuple[float, float]]] = [[] for _ in parts]
-    for index in range(max(map(len, parts), default=0)):
-        having = [answer for answer, values in enumerate(parts) if index < len(values)]
-        above = advantages([parts[answer][index][1] for answer in having], divide_by_std=divide_by_std)
-        for answer, advantage in zip(having, above, strict=True):
-            found[answer].append((parts[answer][index][0], advantage))
-    return [[*values, (math.inf, rest)] for values, rest in zip(found, whole, strict=True)]
 
 
 def policy_loss(
@@ -254,7 +220,7 @@ class RLTrainer(Loop):
         groups = self._collect(step)
         rollouts = [rollout for group in groups for rollout in group]
         collected_s = time.monotonic() - started
-        replays = self._replays(groups, torch.Generator().manual_seed(mix(self.config.seed, step)))
+        replays = self._replays(groups)
         num_decisions = sum(len(replay.sampled_N) for replay in replays)
         numbers: dict[str, float] = {"loss": 0.0, "kl": 0.0, "clipped": 0.0, "gradient_norm": 0.0, "replay_error": 0.0}
         scale, refused = self.config.lr_scale(step), False
@@ -284,26 +250,16 @@ class RLTrainer(Loop):
         }
 
     def _worth(self, rollout: Rollout) -> float:
-        right = _mean([worth for _, worth in rollout.parts])
+        right = _mean(rollout.parts)
         return rollout.reward + self._rl.part_reward * right - self._rl.step_cost * rollout.num_steps
 
-    def _replays(self, groups: Sequence[Sequence[Rollout]], generator: torch.Generator) -> list[Replay]:
+    def _replays(self, groups: Sequence[Sequence[Rollout]]) -> list[Replay]:
         """The steps to learn from; answers with their group's mean reward are left out."""
-        pairs = []
+        pairs: list[tuple[Rollout, float]] = []
         for group in groups:
-            credits = credit(
-                [self._worth(rollout) for rollout in group],
-                [rollout.parts if self._rl.by_part else () for rollout in group],
-                divide_by_std=self._rl.divide_by_std,
-            )
-            pairs += [pair for pair in zip(group, credits, strict=True) if any(advantage for _, advantage in pair[1])]
-        return lay_out(
-            pairs,
-            device=self.model.device,
-            positions=self._rl.positions,
-            step_share=self._rl.step_share,
-            generator=generator,
-        )
+            above = advantages([self._worth(rollout) for rollout in group])
+            pairs += [pair for pair in zip(group, above, strict=True) if pair[1]]
+        return lay_out(pairs, device=self.model.device, positions=self._rl.positions)
 
     @torch.no_grad()
     def _of_start(self, replay: Replay) -> Tensor | None:

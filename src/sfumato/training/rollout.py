@@ -18,7 +18,7 @@ Source: a denoising step as an action, DDPO, Black et al. 2023, arXiv 2305.13301
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import torch
@@ -76,17 +76,13 @@ class Rollout:
     """Its canvases; may be empty for a failed answer."""
     reward: float
     """Reward from the checker."""
-    parts: tuple[tuple[int, float], ...] = ()
-    """Rewards of its parts: the index of the answer token each ends before, and its reward."""
+    parts: tuple[float, ...] = ()
+    """Rewards of its parts."""
 
     @property
     def num_steps(self) -> int:
         """Denoising steps it took."""
         return sum(len(canvas.steps) for canvas in self.canvases)
-
-
-Credit = Sequence[tuple[float, float]]
-"""Advantages by part: the token index a part ends before, and its advantage. Tokens after the last part have none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +106,7 @@ class Replay:
     log_prob_N: Tensor
     """float32; their probabilities."""
     advantage_N: Tensor
-    """float32; advantages of the answers, or of their parts."""
+    """float32; advantages of the answers."""
 
     @property
     def num_positions(self) -> int:
@@ -143,35 +139,22 @@ def check_replayable(spec: GenerationSpec, sampler: SamplerConfig) -> None:
             raise ConfigError(f"{name} is {getattr(sampler, name)}; allowed: {COLD} or more, as 0 draws nothing")
 
 
-def lay_out(
-    rollouts: Iterable[tuple[Rollout, Credit]],
-    *,
-    device: torch.device,
-    positions: int,
-    step_share: float = 1.0,
-    generator: torch.Generator | None = None,
-) -> list[Replay]:
+def lay_out(rollouts: Iterable[tuple[Rollout, float]], *, device: torch.device, positions: int) -> list[Replay]:
     """Group steps that can be replayed in one forward.
 
     Args:
-        rollouts: answers with advantages; positions without one decide nothing.
+        rollouts: answers with advantages.
         positions: maximum canvas positions per forward; a single step may have more.
-        step_share: probability of replaying a step.
 
     Returns:
         The replays, without steps that decided nothing.
     """
-    alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, Tensor]]] = {}
-    for rollout, credit in rollouts:
+    alike: dict[tuple[tuple[int, ...], int], list[tuple[StepRecord, float]]] = {}
+    for rollout, advantage in rollouts:
         for canvas in rollout.canvases:
-            if not canvas.steps:
-                continue
-            length = len(canvas.steps[0].tokens_L)
-            advantage_L = _by_position(credit, len(canvas.text) - len(rollout.canvases[0].text), length)
-            chosen = torch.rand(len(canvas.steps), generator=generator) < step_share
-            for step, wanted in zip(canvas.steps, chosen.tolist(), strict=True):
-                if wanted and bool((step.decisive_L & (advantage_L != 0.0)).any()):
-                    alike.setdefault((canvas.text, length), []).append((step, advantage_L))
+            for step in canvas.steps:
+                if bool(step.decisive_L.any()):
+                    alike.setdefault((canvas.text, len(step.tokens_L)), []).append((step, advantage))
     replays = []
     for (text, length), steps in alike.items():
         size = max(1, positions // length)
@@ -179,19 +162,10 @@ def lay_out(
     return replays
 
 
-def _by_position(credit: Credit, first: int, length: int) -> Tensor:
-    """advantage_L of a canvas that starts at a token of the answer."""
-    advantage_L, start = torch.zeros(length), 0.0
-    for end, advantage in credit:
-        low, high = (round(min(max(index - first, 0), length)) for index in (start, end))
-        advantage_L[low:high], start = advantage, end
-    return advantage_L
-
-
-def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, Tensor]], device: torch.device) -> Replay:
+def _stack(text: tuple[int, ...], decided: list[tuple[StepRecord, float]], device: torch.device) -> Replay:
     steps = [step for step, _ in decided]
-    advantage_BL = torch.stack([advantage_L for _, advantage_L in decided])
-    decided_BL = torch.stack([step.decisive_L for step in steps]) & (advantage_BL != 0.0)
+    decided_BL = torch.stack([step.decisive_L for step in steps])
+    advantage_BL = torch.tensor([advantage for _, advantage in decided])[:, None].expand(decided_BL.shape)
     known = next((step.soft_LD for step in steps if step.soft_LD is not None), None)
     soft_BLD = None
     if known is not None:

@@ -37,7 +37,7 @@ from sfumato.text.training import train_tokenizer
 from sfumato.training.code import CodeBatches
 from sfumato.training.distributed import World, is_of_memory
 from sfumato.training.plan import count_parameters, plan
-from sfumato.training.recipe import AdaptConfig, DataConfig, Recipe, check_recipe, write_recipe
+from sfumato.training.recipe import AdaptConfig, DataConfig, Recipe, check_recipe
 from sfumato.training.state import Record
 from sfumato.training.trainer import Trainer
 
@@ -62,7 +62,9 @@ class Run:
         world: World | None = None,
     ) -> None:
         self.recipe = recipe
-        self.directory = directory
+        self.directory, self.checkpoint_directory = directory, directory / "checkpoint"
+        self.recipe_path = directory / "recipe.json"
+        """The recipe as it is run, including overrides."""
         start, found = self._start()
         self.shape = start.config
         spec = recipe.generation_spec or (DEFAULT if found is None else found.spec)
@@ -146,22 +148,13 @@ class Run:
         assert self._text_tokenizer is not None, "a recipe with [code] needs none"
         return self._text_tokenizer
 
-    @property
-    def checkpoint_directory(self) -> Path:
-        return self.directory / "checkpoint"
-
-    @property
-    def recipe_path(self) -> Path:
-        """The recipe as it is run, including overrides."""
-        return self.directory / "recipe.json"
-
     def start(self) -> None:
         """Save the recipe in the directory, for `resume` and for people, with hashes of the data's files. If one is
         another than before, a warning says so: a run may go on with more data, but is no longer what the recipe says.
         """
         if not self.world.leads:
             return
-        write_recipe(self.recipe_path, self.recipe)
+        write_json(self.recipe_path, dataclasses.asdict(self.recipe))
         path = self.directory / "data.json"
         hashes = {name: sha256_of([Path(name)]) for name in self.recipe.data.files if Path(name).is_file()}
         before = read_json(path) if path.exists() else {}

@@ -7,6 +7,7 @@ answer can be replaced without moving any text below it.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -157,15 +158,14 @@ class Arithmetic(Task):
         stated = self.answer(response)
         return stated is not None and item.answer is not None and int(stated) == int(item.answer)
 
-    def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
+    def parts(self, item: Item, response: str) -> list[bool]:
         """Line by line: the answer line by its value, other lines by being in the gold response."""
         gold, right = item.response.split("\n"), self.check(item, response)
-        found, end = [], 0
-        for index, line in enumerate(response.split("\n")):
-            end += len(line) + 1
-            as_gold = index < len(gold) and line.strip() == gold[index]
-            found.append((min(end, len(response)), right if _ANSWER.fullmatch(line.strip()) else as_gold))
-        return found
+        lines = [line.strip() for line in response.split("\n")]
+        return [
+            right if _ANSWER.fullmatch(line) else wanted == line
+            for line, wanted in itertools.zip_longest(lines, gold[: len(lines)])
+        ]
 
     def answer(self, response: str) -> str | None:
         """The integer on the only answer line; None if there is none, or if several lines disagree."""

@@ -59,12 +59,9 @@ class Task(ABC):
     def check(self, item: Item, response: str) -> bool:
         """True if a text is a correct response to the item, gold or not."""
 
-    def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
-        """Parts of a response that are judged separately: where each ends, and whether it is correct.
-
-        For a task that judges only the whole, one part.
-        """
-        return [(len(response), self.check(item, response))]
+    def parts(self, item: Item, response: str) -> list[bool]:
+        """Whether each part of a response that is judged separately is correct; by default there is one part."""
+        return [self.check(item, response)]
 
     def answer(self, response: str) -> str | None:
         """The answer stated on a text's answer line; None without one."""

@@ -66,23 +66,20 @@ class Countdown(Task):
 
     def check(self, item: Item, response: str) -> bool:
         """True if all steps are correct, use up the available numbers, and end with the target."""
-        return all(right for _, right in self.parts(item, response))
+        return all(self.parts(item, response))
 
-    def parts(self, item: Item, response: str) -> list[tuple[int, bool]]:
+    def parts(self, item: Item, response: str) -> list[bool]:
         """Line by line: a step is correct if it is true and uses available numbers, and the last one makes the target.
 
-        A missing step is a wrong part without text.
+        A missing step is a wrong part.
         """
         pool, target = list(item.meta["numbers"]), item.meta["target"]
         num_steps = len(pool) - 1
-        end = len(response) - len(response.lstrip())
-        parts: list[tuple[int, bool]] = []
-        for line in response.strip().split("\n"):
-            end += len(line) + 1
-            right = self._take(pool, line.strip()) and (len(pool) > 1 or pool == [target])
-            parts.append((end, right))
-        parts[-1] = (len(response), parts[-1][1])
-        return parts + [(len(response), False)] * (num_steps - len(parts))
+        parts = [
+            self._take(pool, line.strip()) and (len(pool) > 1 or pool == [target])
+            for line in response.strip().split("\n")
+        ]
+        return parts + [False] * (num_steps - len(parts))
 
     def _take(self, pool: list[int], line: str) -> bool:
         """Do a step: take its numbers from a pool and add its result, if it is valid."""
