@@ -126,7 +126,7 @@ def ask(handler: Handler, **body: Any) -> list[str]:
 
     async def go() -> list[str]:
         relay = Relay()
-        relay._client = httpx.AsyncClient(transport=httpx.MockTransport(handler))
+        relay._http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
         upstream = Upstream(name="far", url="http://host/v1", model="there", key="secret")
         request = Request({"type": "http", "headers": []}, receive)
         chat = ChatRequest(model="far", messages=TURNS, **body)

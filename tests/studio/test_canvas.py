@@ -67,7 +67,7 @@ def test_text_forms_and_can_be_stepped_through(page: Page, check_accessibility: 
     count = int(re.findall(r"(\d+) steps", page.locator("sf-take p.figures").inner_text())[0])
     expect(page.get_by_text("Go to the last step to select tokens.")).to_be_visible()
     page.get_by_role("button", name="Last step").click()
-    expect(page.locator("sf-scrubber output")).to_have_text(f"step {count} of {count}")
+    expect(page.locator("sf-scrubber .figures")).to_have_text(f"step {count} of {count}")
     expect(page.get_by_text("Click a token")).to_be_visible()
     page.get_by_role("button", name="First step").click()
     page.get_by_role("button", name="Next step").click()
@@ -304,13 +304,13 @@ def test_trace_can_be_saved_and_opened(page: Page, tmp_path: Path):
         page.get_by_role("button", name="Export").click()
     saved = tmp_path / "trace.json"
     download.value.save_as(saved)
-    steps = page.locator("sf-scrubber output").inner_text()
+    steps = page.locator("sf-scrubber .figures").inner_text()
     page.reload()
     denoise(page, Prompt="sums: 12+35, 81/3, 40-17")
     page.get_by_label("Trace to open").set_input_files(saved)
     expect(page.locator("sf-canvas")).to_contain_text("answer: 39")
     assert text_of(page.locator("sf-canvas")) == DERIVED
-    expect(page.locator("sf-scrubber output")).to_have_text(steps)
+    expect(page.locator("sf-scrubber .figures")).to_have_text(steps)
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({"format": "other"}))
     page.get_by_label("Trace to open").set_input_files(broken)

@@ -89,6 +89,19 @@ def test_changes_under_review_and_typed_text_survive_a_reload(page: Page):
     expect(page.locator(".cm-line", has_text="# typed")).to_be_visible()
 
 
+def test_what_is_taken_back_before_it_was_sent_can_be_typed_again(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    before = text_of(page)
+    page.locator(".cm-line").last.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("# typed")
+    page.keyboard.press("Control+z")
+    assert text_of(page) == before
+    page.locator("sf-editor-page").get_by_role("button", name="Redo", exact=True).click()
+    assert text_of(page) == before + "# typed"
+
+
 def test_a_slow_answer_does_not_replace_what_was_opened_meanwhile(page: Page):
     page.goto("/editor")
     expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()

@@ -133,9 +133,12 @@ def test_sentence_may_come_before_the_list_of_models(page: Page):
     page.get_by_label("Say what to change").fill("delete the second")
     page.get_by_label("Say what to change").press("Enter")
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    # The next one can be typed meanwhile.
+    page.get_by_label("Say what to change").type("dark mode")
     for route in waiting:
         route.continue_()
     expect(page.locator(".saying")).to_contain_text("Removed “Books”.")
+    expect(page.get_by_label("Say what to change")).to_have_value("dark mode")
 
 
 def test_ticks_are_one_line_of_the_history(page: Page):

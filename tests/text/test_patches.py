@@ -105,6 +105,7 @@ def test_new_levels_are_indented_by_four_spaces() -> None:
         ("if a:\n    x = f(1)\n", 5, 7, "if a:\n    f(1)\n"),
         ("x = y  # why\n", 2, 4, "x  # why\n"),
         ("f(a,  # why\n  b)\n", 3, 5, "f(  # why\n  b)\n"),
+        ("x = 1, a.real\n", 4, 6, "x = 1 .real\n"),
     ],
 )
 def test_deleted_lexemes_leave_no_blanks_behind(source: str, start: int, end: int, after: str) -> None:

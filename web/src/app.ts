@@ -207,14 +207,20 @@ export class AppElement extends LitElement {
       this.openPage();
     });
     addEventListener("sf-say", ({ detail }) => {
-      this.spoken = detail.text;
+      // What is said twice is read twice only if it differs.
+      this.spoken = this.spoken === detail.text ? `${detail.text}\u00a0` : detail.text;
       if (detail.quiet) return;
       // What is said again is not shown twice, and only the last change can be undone.
       const others = this.shown.filter(
         ({ text, action }) => text !== detail.text && (action === undefined || detail.action === undefined),
       );
       this.shown = [...others, detail].slice(matchMedia(NARROW).matches ? -1 : -MAX_SHOWN);
-      setTimeout(() => this.hide(detail), Math.max(MIN_SHOWN_MS, CHARACTER_MS * detail.text.length));
+      const leave = () => {
+        const isHeld = this.renderRoot.querySelector(".saying:hover, .saying:focus-within") !== null;
+        if (isHeld) setTimeout(leave, MIN_SHOWN_MS);
+        else this.hide(detail);
+      };
+      setTimeout(leave, Math.max(MIN_SHOWN_MS, CHARACTER_MS * detail.text.length));
     });
     addEventListener("sf-retract", ({ detail }) => this.hide(detail));
     addEventListener("unhandledrejection", (event) => sayError(event.reason));

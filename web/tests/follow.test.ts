@@ -139,6 +139,8 @@ test("a link says what was asked for, and nothing else runs", () => {
     turns: [],
   };
   expect(readShared(sharedHash(shared))).toEqual(shared);
+  const long = { ...shared, prompt: "1+".repeat(200_000) };
+  expect(readShared(sharedHash(long))).toEqual(long);
   for (const bad of ["", "#", "#x", "#bnVsbA", "#e30", "#%%%", `#${btoa('{"model":1,"prompt":"p"}')}`]) {
     expect(readShared(bad)).toBeNull();
   }

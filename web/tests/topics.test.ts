@@ -312,6 +312,11 @@ test("undo is a key, but not for what is being typed", () => {
   expect(press(document.body, "z", { ctrlKey: true })).toEqual([-1, false]);
   expect(press(box, "Z", { metaKey: true, shiftKey: true })).toEqual([1, false]);
   expect(press(field, "z", { ctrlKey: true })).toEqual([0, false]);
+  expect(press(document.body, "y", { ctrlKey: true })).toEqual([1, false]);
+  box.type = "range";
+  expect(press(box, "z", { ctrlKey: true })).toEqual([-1, false]);
+  box.type = "number";
+  expect(press(box, "z", { ctrlKey: true })).toEqual([0, false]);
   expect(press(document.body, "z")).toEqual([0, false]);
   expect(press(document.body, "/")).toEqual([0, true]);
   expect(press(field, "/")).toEqual([0, false]);

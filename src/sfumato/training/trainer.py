@@ -9,6 +9,7 @@ terminal: evaluation and reporting are callables.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import math
 import signal
 import time
@@ -25,7 +26,6 @@ from torch.distributed.tensor import DTensor
 
 from sfumato.config import check_range
 from sfumato.data.packing import PackingConfig, Source, pack
-from sfumato.data.tasks.base import sub_seed
 from sfumato.diffusion.process import Process
 from sfumato.errors import ConfigError, SfumatoError
 from sfumato.interrupts import Interrupted, Signals
@@ -439,7 +439,12 @@ class Trainer(Loop):
             self._process,
             self._objective,
             share_done=share_done,
-            generator=torch.Generator().manual_seed(sub_seed(f"noise {self.config.seed} {index}") >> 1),
+            generator=torch.Generator().manual_seed(mix(self.config.seed, index)),
             device=self.model.device,
         )
         return batch, packed.num_tokens
+
+
+def mix(seed: int, step: int) -> int:
+    digest = hashlib.sha256(f"noise {seed} {step}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

@@ -40,7 +40,7 @@ export class ScrubberElement extends LitElement {
         min-width: 2.4rem;
         padding-inline: 0.5rem;
       }
-      output {
+      .figures {
         min-width: 5.5rem;
         text-align: right;
       }
@@ -53,7 +53,7 @@ export class ScrubberElement extends LitElement {
           min-width: 2rem;
           padding-inline: 0.25rem;
         }
-        output {
+        .figures {
           flex: 1;
           min-width: 0;
         }
@@ -140,8 +140,8 @@ export class ScrubberElement extends LitElement {
           this.go(Number((event.target as HTMLInputElement).value));
         }}
       />
-      <output class="figures"
-        >${this.count === 0 ? "no steps" : `step ${stepsAt(this.frames, this.at)} of ${stepsAt(this.frames)}`}</output
+      <span class="figures"
+        >${this.count === 0 ? "no steps" : `step ${stepsAt(this.frames, this.at)} of ${stepsAt(this.frames)}`}</span
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
         ${SPEEDS.map((speed) => html`<option value=${speed} .selected=${speed === this.speed}>${speed}/s</option>`)}

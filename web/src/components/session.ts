@@ -1,5 +1,5 @@
 /** A text in an editor: edits by hand, rewrites by the model, undo. */
-import { undo, undoDepth } from "@codemirror/commands";
+import { redo, redoDepth, undo, undoDepth } from "@codemirror/commands";
 import { Annotation, Compartment, EditorState, Text, Transaction, type Extension } from "@codemirror/state";
 import { EditorView, type ViewUpdate } from "@codemirror/view";
 import { api, ApiError } from "../core/api";
@@ -328,8 +328,10 @@ export class EditingSession {
   }
 
   redo(): void {
+    if (this.isRunning) return;
     const text = this.undone.pop();
     if (text !== undefined) this.restore(text, "Redone.");
+    else if (redoDepth(this.editor.state) > 0) redo(this.editor);
   }
 
   restore(text: string, said: string): void {

@@ -1,21 +1,23 @@
 /** Keys and words that mean the same on every page. */
 
+const NOT_TYPED = ["button", "checkbox", "color", "file", "radio", "range", "submit"];
+
 function isTyping(event: KeyboardEvent): boolean {
   return event
     .composedPath()
     .some(
       (node) =>
         node instanceof HTMLTextAreaElement ||
-        node instanceof HTMLSelectElement ||
-        (node instanceof HTMLInputElement && node.type !== "checkbox"),
+        (node instanceof HTMLInputElement && !NOT_TYPED.includes(node.type)),
     );
 }
 
 /** -1 for undo, 1 for redo, 0 for any other key. Text fields have their own undo. */
 export function undoKey(event: KeyboardEvent): -1 | 0 | 1 {
-  const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
-  if (!isUndo || isTyping(event)) return 0;
-  return event.shiftKey ? 1 : -1;
+  if (!(event.ctrlKey || event.metaKey) || isTyping(event)) return 0;
+  const key = event.key.toLowerCase();
+  if (key === "z") return event.shiftKey ? 1 : -1;
+  return key === "y" && event.ctrlKey ? 1 : 0;
 }
 
 const WHAT = "(?: (?:that|it|this|(?:the|my) last (?:change|step|edit|one)))?";

@@ -50,7 +50,8 @@ export function isShareable(request: CanvasRequest): boolean {
 
 export function sharedHash(shared: Shared): string {
   const bytes = new TextEncoder().encode(JSON.stringify(shared));
-  return `#${btoa(String.fromCharCode(...bytes))
+  // Not as arguments of one call, of which there is room for some 100,000.
+  return `#${btoa(Array.from(bytes, (each) => String.fromCharCode(each)).join(""))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
     .replaceAll("=", "")}`;

@@ -221,6 +221,10 @@ export class TodoPage extends LitElement {
       this.startAgain();
       return;
     }
+    // Emptied at once, because the next sentence may be typed meanwhile; it comes back if this one fails.
+    const isTyped = this.sentence.trim() === said;
+    if (isTyped) this.sentence = "";
+    let isDone = false;
     this.isWriting = true;
     this.stopping = new AbortController();
     const page = current(this.steps)?.page ?? null;
@@ -234,7 +238,7 @@ export class TodoPage extends LitElement {
         signal: this.stopping.signal,
         onDraft: (draft) => (this.draft = draft),
       });
-      this.sentence = "";
+      isDone = true;
       const next = onto(current(this.steps)?.page ?? null, page, written);
       if (page !== null && toText(written.page) === toText(page)) say(UNCHANGED);
       else this.showSaid(next, said, written.ms);
@@ -244,6 +248,7 @@ export class TodoPage extends LitElement {
     } finally {
       this.isWriting = false;
       this.draft = null;
+      if (isTyped && !isDone && this.sentence === "") this.sentence = said;
     }
   }
 

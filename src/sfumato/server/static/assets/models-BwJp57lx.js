@@ -1,4 +1,4 @@
-import{c as l,B as o,A as i,d as r}from"./index-Onwf7JxZ.js";function h(e,s){return r`<div class="row">
+import{c as l,B as o,A as i,d as r}from"./index-Bm7Pq4C6.js";function h(e,s){return r`<div class="row">
     <p class="error" role="alert" style="margin: 0">${e}</p>
     <button class="primary" @click=${s}>Try again</button>
   </div>`}class d{constructor(s,t=()=>!0,a=()=>{}){this.host=s,this.isAble=t,this.onCards=a,this.cards=null,this.problem="",this.asked=null,s.addController(this)}hostConnected(){this.load().catch(()=>{})}find(s){return this.cards?.find(t=>t.id===s)}load(){return this.asked??=this.ask()}async ask(){this.problem="",this.host.requestUpdate();try{this.cards=(await l.models()).filter(this.isAble)}catch(s){throw this.asked=null,this.problem=o(s),s}finally{this.host.requestUpdate()}this.onCards(this.cards)}failure(){return this.problem===""?i:h(this.problem,()=>this.hostConnected())}notice(s){return this.problem!==""?this.failure():this.cards===null?r`<p class="muted" role="status">Asking the server for its models …</p>`:this.cards.length===0?r`<p class="muted">${s}</p>`:i}}export{d as M,h as t};

@@ -1,4 +1,4 @@
-import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-Onwf7JxZ.js";import{C}from"./canvas-DMCoUBy8.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-DQwz9_im.js";const J=m`
+import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-Bm7Pq4C6.js";import{C}from"./canvas-CfPEAJly.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-BejiRBTO.js";const J=m`
   :host,
   .page,
   form {
@@ -105,8 +105,8 @@ import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}f
         ?disabled=${e}
         @input=${r=>{this.pause(),this.go(Number(r.target.value))}}
       />
-      <output class="figures"
-        >${this.count===0?"no steps":`step ${g(this.frames,this.at)} of ${g(this.frames)}`}</output
+      <span class="figures"
+        >${this.count===0?"no steps":`step ${g(this.frames,this.at)} of ${g(this.frames)}`}</span
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
         ${z.map(r=>o`<option value=${r} .selected=${r===this.speed}>${r}/s</option>`)}
@@ -123,7 +123,7 @@ import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}f
         min-width: 2.4rem;
         padding-inline: 0.5rem;
       }
-      output {
+      .figures {
         min-width: 5.5rem;
         text-align: right;
       }
@@ -136,7 +136,7 @@ import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}f
           min-width: 2rem;
           padding-inline: 0.25rem;
         }
-        output {
+        .figures {
           flex: 1;
           min-width: 0;
         }
