@@ -129,7 +129,7 @@ def _ends_operand(text: str) -> bool:
 def _separator(before: Sequence[str], text: str, depth: int) -> str:
     """The text between the last of some lexemes and the next one."""
     last = before[-1] if before else ""
-    if text.startswith(".") and kind_of(last) == "number":
+    if last and text.startswith(".") and kind_of(last) == "number":
         # "1." would be one number.
         return " "
     if not last or _is_head(last) or last in _TIGHT_AFTER or text in _TIGHT_BEFORE:
