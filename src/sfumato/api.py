@@ -132,7 +132,7 @@ def load(
     quantization = None if quantize is None else QUANTIZATIONS[quantize]
     source = open_checkpoint(find_model(name))
     given = dtype, quantize, device, threads, check
-    if name == "mend" and given == ("float32", None, "cpu", None, None) and describe(source).reads_lexemes:
+    if name == "mend" and given == ("float32", None, "cpu", None, None) and describe(source).model.reads_lexemes:
         return load_mender(name)
     # Refuse what cannot run before anything large is read.
     empty = _outline(name, source)
@@ -164,7 +164,7 @@ def outline(name: str | Path) -> TextModel:
 
 def _outline(name: str | Path, source: Path | GGUFFile) -> TextModel:
     described = describe(source)
-    if described.reads_lexemes:
+    if described.model.reads_lexemes:
         raise CheckpointError(
             f"{name} repairs Python and cannot generate text; allowed: sfumato mend, sfumato.load_mender({str(name)!r})"
         )
@@ -180,7 +180,7 @@ def quantize(source: Path | GGUFFile, directory: Path, way: str, *, dtype: torch
     """
     ways = [name for name, one in QUANTIZATIONS.items() if one.arithmetic == "int8"]
     check_choice("quantization", way, ways, ConfigError)
-    if describe(source).reads_lexemes:
+    if describe(source).model.reads_lexemes:
         raise CheckpointError("this model repairs Python, and runs in float32; allowed: models that generate text")
     tokenizer = Tokenizer.of(source)
     quantization = dataclasses.replace(QUANTIZATIONS[way], sample=_sample(tokenizer))

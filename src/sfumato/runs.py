@@ -12,7 +12,7 @@ from pathlib import Path
 from sfumato.api import load
 from sfumato.checkpoints.load import Checkpoint
 from sfumato.config import load_recipe
-from sfumato.data.sources import Conversation, make_source
+from sfumato.data.sources import Chat, make_source
 from sfumato.data.tasks import find_task
 from sfumato.diffusion.process import make_process
 from sfumato.engine.model import TextModel
@@ -172,7 +172,7 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
     return numbers
 
 
-def _read_samples(recipe: Recipe) -> tuple[Sequence[Conversation], TextModel | None]:
+def _read_samples(recipe: Recipe) -> tuple[Sequence[Chat], TextModel | None]:
     """The prompts to answer during training, and the model that judges the answers, on the run's device."""
     wanted = recipe.evaluation
     judge = _load_judge(wanted.judge, find_device(recipe.train.device)) if wanted.judge else None

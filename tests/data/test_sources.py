@@ -20,7 +20,7 @@ from sfumato.data.sources import (
     FileSource,
     MixtureSource,
     TaskSource,
-    conversation_of,
+    chat_of,
     make_source,
     read_json_lines,
     read_records,
@@ -219,7 +219,7 @@ def test_other_forms_are_refused(tmp_path: Path, line: dict[str, Any]):
 
 
 def test_an_input_follows_its_instruction():
-    found = conversation_of({"instruction": "Translate.", "input": "one", "output": "un", "id": 3})
+    found = chat_of({"instruction": "Translate.", "input": "one", "output": "un", "id": 3})
     assert found == ([{"role": "user", "content": "Translate.\n\none"}], "un", {"id"})
 
 

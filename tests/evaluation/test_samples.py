@@ -11,15 +11,15 @@ import pytest
 import torch
 
 import sfumato
-from sfumato.data.sources import Conversation
+from sfumato.data.sources import Chat
 from sfumato.engine.request import Result, Usage
 from sfumato.errors import ConfigError, RequestError
 from sfumato.evaluation.samples import evaluate_samples, read_samples
 from sfumato.models.model import AttentionSpec
 
 SAMPLES = [
-    Conversation([{"role": "user", "content": "json: Mia is red."}], " 1 2 3 4 1 2 3 4\n"),
-    Conversation([{"role": "user", "content": "copy"}], None),
+    Chat([{"role": "user", "content": "json: Mia is red."}], " 1 2 3 4 1 2 3 4\n"),
+    Chat([{"role": "user", "content": "copy"}], None),
 ]
 
 
@@ -112,12 +112,7 @@ def test_prompts_are_read_up_to_the_answer(tmp_path: Path):
     lines = [{"prompt": "x"}, {"prompt": "x", "completion": "y"}, {"messages": turns}, {"messages": [*turns, answer]}]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     alone = [{"role": "user", "content": "x"}]
-    assert read_samples(path) == [
-        Conversation(alone, None),
-        Conversation(alone, "y"),
-        Conversation(turns, None),
-        Conversation(turns, "d"),
-    ]
+    assert read_samples(path) == [Chat(alone, None), Chat(alone, "y"), Chat(turns, None), Chat(turns, "d")]
 
 
 @pytest.mark.parametrize(

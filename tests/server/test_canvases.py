@@ -363,11 +363,18 @@ def test_one_of_two_concurrent_edits_is_refused(served: Served):
     assert served.http.get(path).json()["rev"] == 2
 
 
-def test_edit_continues_after_its_reader_leaves(tmp_path: Path):
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    """A database with the canvas "c" at its first revision, "old"."""
     history = History(tmp_path / "canvases.db")
-    canvases = Canvases(None, history)  # type: ignore[arg-type]
     history.create(["c"], owner="", model="tiny", prompt={})
     history.add("c", 1, "old", made_by="model", details={})
+    yield history
+    history.close()
+
+
+def test_edit_continues_after_its_reader_leaves(history: History):
+    canvases = Canvases(None, history)  # type: ignore[arg-type]
     body = EditRequest(base_rev=1, replace=[Replacement(start=0, end=3, text="new")])
 
     async def leave() -> LiveCanvas:
@@ -383,7 +390,6 @@ def test_edit_continues_after_its_reader_leaves(tmp_path: Path):
     rows = history.revisions("c")
     assert (canvas.rev, canvas.text) == (rows[-1]["rev"], rows[-1]["text"])
     assert canvas.status != "running"
-    history.close()
 
 
 @pytest.mark.parametrize("sent", [OSError("gone"), asyncio.CancelledError()], ids=repr)
@@ -428,11 +434,7 @@ def test_a_stream_ends_only_the_work_that_it_shows():
     assert asyncio.run(follow()) == (True, False)
 
 
-def test_a_refused_undo_ends_the_events_that_began_meanwhile(tmp_path: Path):
-    history = History(tmp_path / "canvases.db")
-    history.create(["c"], owner="", model="tiny", prompt={})
-    history.add("c", 1, "old", made_by="model", details={})
-
+def test_a_refused_undo_ends_the_events_that_began_meanwhile(history: History):
     async def follow() -> list[str]:
         canvases = Canvases(None, history)  # type: ignore[arg-type]
         undo = asyncio.create_task(canvases.undo("c", 1, ""))
@@ -444,14 +446,9 @@ def test_a_refused_undo_ends_the_events_that_began_meanwhile(tmp_path: Path):
         return events
 
     assert len(asyncio.run(follow())) == 1
-    history.close()
 
 
-def test_pages_show_what_another_server_wrote(tmp_path: Path):
-    history = History(tmp_path / "canvases.db")
-    history.create(["c"], owner="", model="tiny", prompt={})
-    history.add("c", 1, "old", made_by="model", details={})
-
+def test_pages_show_what_another_server_wrote(history: History):
     async def look() -> list[str]:
         canvases = Canvases(None, history)  # type: ignore[arg-type]
         await canvases.find("c", "")
@@ -460,12 +457,10 @@ def test_pages_show_what_another_server_wrote(tmp_path: Path):
         return [shown.text, (await canvases.find("c", "")).text]
 
     assert asyncio.run(look()) == ["new", "new"]
-    history.close()
 
 
-def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
-    history, tell = History(tmp_path / "canvases.db"), []
-    begun = asyncio.Event()
+def test_drafts_that_come_after_the_end_are_dropped(history: History):
+    tell, begun = [], asyncio.Event()
 
     async def edit(text: str, *, on_draft: Any, **_: Any) -> Any:
         tell.append(on_draft)
@@ -477,8 +472,6 @@ def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
 
     async def leave() -> LiveCanvas:
         canvases = Canvases(SimpleNamespace(use=use), history)  # type: ignore[arg-type]
-        history.create(["c"], owner="", model="tiny", prompt={})
-        history.add("c", 1, "old", made_by="model", details={})
         editing = asyncio.create_task(canvases.edit("c", EditRequest(base_rev=1), ""))
         started = asyncio.create_task(begun.wait())
         await asyncio.wait({started, editing}, return_when=asyncio.FIRST_COMPLETED)
@@ -495,7 +488,6 @@ def test_drafts_that_come_after_the_end_are_dropped(tmp_path: Path):
 
     canvas = asyncio.run(leave())
     assert (canvas.status, canvas.text, canvas.to_dict()["text"]) == ("cancelled", "old", "old")
-    history.close()
 
 
 def test_canvases_of_a_request_are_stored_together(tmp_path: Path):

@@ -69,11 +69,6 @@ class Checkpoint:
     generation: dict[str, Any]
     """Sampling defaults under our names, from generation_config.json."""
 
-    @property
-    def reads_lexemes(self) -> bool:
-        """Whether it repairs Python, and so has no tokenizer."""
-        return isinstance(self.model, Decoder) and self.model.config.lexemes is not None
-
 
 def save_checkpoint(
     directory: Path,
@@ -130,8 +125,8 @@ def export_checkpoint(
         CheckpointError: if transformers has no such model, or a file cannot be written.
     """
     model, spec = checkpoint.model, checkpoint.spec
-    if checkpoint.reads_lexemes or not spec.autoregressive or not isinstance(model.config, DecoderConfig):
-        what = "reads lexemes" if checkpoint.reads_lexemes else "refines canvases"
+    if checkpoint.model.reads_lexemes or not spec.autoregressive or not isinstance(model.config, DecoderConfig):
+        what = "reads lexemes" if checkpoint.model.reads_lexemes else "refines canvases"
         raise CheckpointError(
             f"this model {what}, which no transformers model does; allowed: autoregressive ones, "
             "--base with the directory of the checkpoint it was trained from, or --to sfumato"

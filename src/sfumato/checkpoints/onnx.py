@@ -190,7 +190,7 @@ def check_exportable(name: str, checkpoint: Checkpoint) -> Decoder:
     model = checkpoint.model
     if not isinstance(model, Decoder):
         reason = f"is a {type(model).__name__}"
-    elif model.config.lexemes is not None:
+    elif model.reads_lexemes:
         reason = "reads lexemes"
     elif model.config.moe is not None:
         reason = "has a mixture of experts"

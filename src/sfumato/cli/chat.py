@@ -267,11 +267,18 @@ def _read_line(prompt: str, interactive: bool, draft: str | None = None) -> str 
             return line.removesuffix("\n") if (line := sys.stdin.readline()) else None
         except UnicodeDecodeError as error:
             raise RequestError(f"a line on stdin is not {error.encoding}: {error.reason}") from None
-    with contextlib.suppress(ImportError):
+    try:
         import readline
+    except ImportError:
+        return _input(prompt)
+    readline.set_startup_hook((lambda: readline.insert_text(draft)) if draft else None)
+    try:
+        return _input(prompt)
+    finally:
+        readline.set_startup_hook(None)
 
-        # Without a draft, it takes back that of an earlier line.
-        readline.set_startup_hook((lambda: readline.insert_text(draft)) if draft else None)
+
+def _input(prompt: str) -> str | None:
     try:
         return input(prompt)
     except EOFError:

@@ -78,7 +78,7 @@ def convert(
         typer.echo(str(directory))
         return
     checkpoint = load_checkpoint(source_path)
-    tokenizer = None if checkpoint.reads_lexemes else Tokenizer.of(source_path)
+    tokenizer = None if checkpoint.model.reads_lexemes else Tokenizer.of(source_path)
     stored = None if dtype is None else DTYPES[dtype]
     if to == "huggingface" and base is not None:
         # With the tokenizer of the base.

@@ -39,10 +39,9 @@ def doctor(
     if model is not None:
         from sfumato.checkpoints.load import build
         from sfumato.checkpoints.registry import find_model
-        from sfumato.models.decoder import Decoder
 
         built, spec, family = build(find_model(model))
-        if isinstance(built, Decoder) and built.config.lexemes is not None:
+        if built.reads_lexemes:
             raise RequestError(f"{model} repairs Python, and needs little memory; `sfumato models show` describes it")
         print_model_report(model, built, spec, family, as_json=as_json)
         return

@@ -49,12 +49,13 @@ def show(model: ModelName, as_json: Json = False) -> None:
     path = find_model(model)
     source = open_checkpoint(path)
     built, spec, family = build(source)
+    prepared = preparation_of(source)
     card: dict[str, Any] = {
         "model": model,
         "path": str(path),
         "size_bytes": sum(file.stat().st_size for file in path.glob("*")) if path.is_dir() else path.stat().st_size,
         "family": family,
-        **({} if (prepared := preparation_of(source)) is None else {"quantized": prepared.name}),
+        **({"quantized": prepared.name} if prepared is not None else {}),
         "parameters": built.num_parameters,
         "positions": built.config.max_position_embeddings,
         "spec": spec.to_dict(),

@@ -182,6 +182,7 @@ class PackedBatch:
     answers_BT: Tensor
     """On a canvas, index of the response token that belongs there; -1 elsewhere, and for end tokens that only pad."""
     teachers: tuple[tuple[Targets | None, ...], ...] = field(default=(), kw_only=True)
+    """For each row, `Document.teacher` of its documents."""
     layout: PrefixLayout = field(default=PrefixLayout(DEFAULT), kw_only=True)
     """How the model will generate."""
 
@@ -242,6 +243,7 @@ class Reads(NamedTuple):
 
     documents_BT: Tensor
     canvases_BT: Tensor
+    """As in `PackedBatch`."""
     indices_BT: Tensor
     """Index in the document; _NOWHERE if only the position's canvas attends to it."""
     ends_BT: Tensor

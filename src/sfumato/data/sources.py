@@ -94,8 +94,8 @@ class Record:
     """Keys of the line that mean nothing here."""
 
 
-class Conversation(NamedTuple):
-    """A conversation in a file."""
+class Chat(NamedTuple):
+    """A conversation, as in a file."""
 
     turns: Sequence[Message]
     """Before the response."""
@@ -182,7 +182,7 @@ def read_records(path: Path) -> list[Record]:
     """Read the documents of a UTF-8 training file, or of a directory of shards.
 
     A line of a `.jsonl` or `.ndjson` file, also with `.gz`, is a conversation that ends with the assistant's message,
-    see `conversation_of`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is installed. Any other file
+    see `chat_of`, or `{"text": ...}`; so is a row of a `.parquet` file, if pyarrow is installed. Any other file
     is one text. In a directory, all files of lines and `.parquet` files count, in the order of names; some may be
     empty.
 
@@ -327,7 +327,7 @@ def _document(record: Record, tokenizer: Tokenizer) -> Document:
 
 
 def _record(value: Any, where: str) -> Record:
-    found = conversation_of(value)
+    found = chat_of(value)
     if found is not None and found.response is not None:
         return Record(found.turns, found.response, where, found.unread)
     match value:
@@ -336,7 +336,7 @@ def _record(value: Any, where: str) -> Record:
     raise unreadable(value, where, f"{_LINES}; only a response may be empty")
 
 
-def conversation_of(value: Any) -> Conversation | None:
+def chat_of(value: Any) -> Chat | None:
     """The conversation of a line or row in one of the usual forms.
 
     They are messages; a prompt with a response or completion, as texts or messages; Alpaca's instruction, input and
@@ -369,7 +369,7 @@ def conversation_of(value: Any) -> Conversation | None:
     *before, last = turns
     answered = last["role"] == "assistant" and isinstance(last.get("content"), str)
     unread = frozenset(value) - keys
-    return Conversation(before, last["content"], unread) if before and answered else Conversation(turns, None, unread)
+    return Chat(before, last["content"], unread) if before and answered else Chat(turns, None, unread)
 
 
 def _turns(said: Any, role: str) -> list[Any]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sfumato.data.sources import Conversation, conversation_of, read_json_lines
+from sfumato.data.sources import Chat, chat_of, read_json_lines
 from sfumato.data.tasks.base import Item, Task
 from sfumato.errors import ConfigError
 from sfumato.mend.sandbox import Limits, run_limited
@@ -81,8 +81,8 @@ def _check_letter(item: Item, response: str) -> bool:
 
 
 def _pair(row: _Json) -> Item:
-    match conversation_of(row):
-        case Conversation(turns=[{"role": "user", "content": str(prompt)}], response=str(response)):
+    match chat_of(row):
+        case Chat(turns=[{"role": "user", "content": str(prompt)}], response=str(response)):
             return Item(prompt=prompt, response=response, answer=response)
     raise ValueError("it is no message of a user with a response, both texts")
 

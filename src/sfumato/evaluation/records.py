@@ -66,11 +66,12 @@ class Records:
     def __init__(self, directory: Path, meaning: dict[str, Any], check: Callable[[Record], Record | None]) -> None:
         self._path = directory / "results.jsonl"
         self._done: dict[tuple[str, str, int], Record] = {}
-        known, before = directory / "suite.json", {}
+        known = directory / "suite.json"
+        before: dict[str, Any] = {kind: {} for kind in _KINDS}
         found = self._read() if self._path.exists() else {}
         if known.exists():
             try:
-                before = {kind: {} for kind in _KINDS} | read_json(known)
+                before |= read_json(known)
             except CheckpointError as error:
                 raise ConfigError(f"{error}; remove {directory}, or use another") from None
             if differences := _differences(before, meaning, found.values()):
@@ -79,7 +80,7 @@ class Records:
                 )
         merged = before | meaning
         for kind in _KINDS:
-            merged[kind] = before.get(kind, {}) | meaning[kind]
+            merged[kind] = before[kind] | meaning[kind]
         write_json(known, merged)
         self._file = self._path.open("ab")
         for record in found.values():

@@ -14,7 +14,7 @@ from typing import Unpack
 
 from sfumato.config import check_number
 from sfumato.data.filters import distinct_share
-from sfumato.data.sources import Conversation, chat_document, conversation_of, read_json_lines, tell_unread, unreadable
+from sfumato.data.sources import Chat, chat_document, chat_of, read_json_lines, tell_unread, unreadable
 from sfumato.engine.model import TextModel
 from sfumato.engine.options import GenerateOptions
 from sfumato.errors import ConfigError, RequestError
@@ -60,8 +60,8 @@ class SampleScore:
     """The judge: an autoregressive model that reads prompt and answer through its own chat template."""
 
 
-def read_samples(path: Path) -> Sequence[Conversation]:
-    """The samples of a file: on each line a conversation, see `conversation_of`, with or without a response.
+def read_samples(path: Path) -> Sequence[Chat]:
+    """The samples of a file: on each line a conversation, see `chat_of`, with or without a response.
 
     Raises:
         ConfigError: if the file cannot be read, is empty, or has an invalid line.
@@ -69,7 +69,7 @@ def read_samples(path: Path) -> Sequence[Conversation]:
     allowed = "messages, prompt with response or completion or neither, or another form of chats to train on"
     found = []
     for value, where in read_json_lines(path):
-        conversation = conversation_of(value)
+        conversation = chat_of(value)
         if conversation is None or not all(isinstance(turn.get("content"), str) for turn in conversation.turns):
             raise unreadable(value, where, allowed)
         found.append(conversation)
@@ -81,7 +81,7 @@ def read_samples(path: Path) -> Sequence[Conversation]:
 
 def evaluate_samples(
     model: TextModel,
-    samples: Sequence[Conversation],
+    samples: Sequence[Chat],
     *,
     n: int = 100,
     judge: TextModel | None = None,
@@ -151,7 +151,7 @@ def evaluate_samples(
     )
 
 
-def _likelihood(model: TextModel, samples: Sequence[Conversation], draws: int) -> tuple[float, float, int, str | None]:
+def _likelihood(model: TextModel, samples: Sequence[Chat], draws: int) -> tuple[float, float, int, str | None]:
     """Nats of all responses with their standard error, and the number of tokens; nothing without draws."""
     check_number("draws", draws, 0, whole=True)
     if not draws:

@@ -82,6 +82,8 @@ _ZEROS = re.compile(r"0+(?:\d|\d*[89]\d*)")
 
 
 class Written:
+    """A text as lexemes."""
+
     @property
     def source(self) -> str:
         raise NotImplementedError

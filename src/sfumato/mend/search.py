@@ -81,6 +81,8 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class Repair:
+    """A verified text."""
+
     source: str
     score: float
     """Log-odds of its edits, in nats, minus the cost of further edits."""

@@ -343,6 +343,10 @@ class Decoder(Model):
     def device(self) -> torch.device:
         return self.model.norm.weight.device
 
+    @property
+    def reads_lexemes(self) -> bool:
+        return self.config.lexemes is not None
+
     def initialize(self, seed: int) -> None:
         """Initialize weights: normal with standard deviation 1/sqrt(fan-in), residual outputs scaled by depth.
 

@@ -140,6 +140,11 @@ class Model(nn.Module, abc.ABC):
         return self.embedding_VD.device
 
     @property
+    def reads_lexemes(self) -> bool:
+        """Whether it repairs Python, and so has no tokenizer."""
+        return False
+
+    @property
     def num_parameters(self) -> int:
         """Number of parameters, quantized or not, with a shared embedding counted once."""
         floats = sum(parameter.numel() for parameter in self.parameters())

@@ -25,8 +25,14 @@ from sfumato.server.streaming import Events, run_while_connected
 _Json = dict[str, Any]
 _TIMEOUT = httpx.Timeout(600.0, connect=10.0)
 _OURS = (
-    *("diffusion", "draft", "diffusing", "echo_from", "message"),
-    *("realtime", "reasoning_summary", "reasoning_summary_wait"),
+    "diffusion",
+    "draft",
+    "diffusing",
+    "echo_from",
+    "message",
+    "realtime",
+    "reasoning_summary",
+    "reasoning_summary_wait",
 )
 
 

@@ -357,7 +357,7 @@ class Trainer(Loop):
         self._packing, self._objective, self._make_batch = packing, objective, make_batch
         if config.compile:
             # Compile the layers, not the whole model: a model bound to a lexicon would be a new one for each batch.
-            model.model.compile(dynamic=model.config.lexemes is not None)
+            model.model.compile(dynamic=model.reads_lexemes)
         # An accelerator does not wait for its next batches, which are made in the meantime.
         self._prefetcher = ThreadPoolExecutor(1) if model.device.type != "cpu" else None
         self._prefetched: tuple[int, Future[Batches]] | None = None

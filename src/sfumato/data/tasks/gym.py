@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from sfumato.config import check_choice
@@ -41,24 +42,26 @@ class Gym(Task):
 
         A generator without a gold answer gives an empty response: use it for scoring, not for training.
         """
-        entry = self._dataset(seed)[0]
+        # One data set per seed: some compute all their entries at once, so indexing a large one is no option.
+        entry = self._create(self._generator, seed=seed % _NUM_SEEDS, size=1)[0]
         gold = entry["answer"]
         return Item(
             prompt=entry["question"],
             response=gold if isinstance(gold, str) else "",
             answer=gold if isinstance(gold, str) else None,
-            meta={"entry": entry, "seed": seed},
+            meta={"entry": entry},
         )
 
-    def _dataset(self, seed: int) -> Any:
-        """One data set per seed: some compute all their entries at once, so indexing a large one is no option."""
-        return self._create(self._generator, seed=seed % _NUM_SEEDS, size=1)
+    @functools.cached_property
+    def _scorer(self) -> Any:
+        """A data set, whose scores depend on nothing but the response and the entry."""
+        return self._create(self._generator, seed=0, size=1)
 
     def score(self, item: Item, response: str) -> float:
         """The package's own score in 0..1; 0 for a response its scorer cannot parse."""
         entry: dict[str, Any] = item.meta["entry"]
         try:
-            return float(self._dataset(item.meta["seed"]).score_answer(response.strip(), entry))
+            return float(self._scorer.score_answer(response.strip(), entry))
         except Exception:
             # Scorers parse the response and let any parsing error escape.
             return 0.0
