@@ -1,10 +1,9 @@
 /** The shell: pages, theme, messages, and the key where the server wants one. */
 import { css, html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, query, state } from "lit/decorators.js";
-import { html as staticHtml, unsafeStatic } from "lit/static-html.js";
 import { controls } from "./components/base";
 import { api } from "./core/api";
-import { looks, setLooks, type Looks } from "./core/preferences";
+import { followLooks, looks, setLooks, type Looks } from "./core/preferences";
 import { navigate, pageOf, pages, restOf, type Page } from "./core/router";
 import { announce, sayError, type Saying } from "./core/say";
 
@@ -18,10 +17,17 @@ const NARROW = "(max-width: 48rem)";
 const FADE_PX = 40;
 const NEXT_THEME: Record<Looks["theme"], Looks["theme"]> = { system: "light", light: "dark", dark: "system" };
 
+interface PageElement extends HTMLElement {
+  /** What stands behind the page's own path. */
+  place: string;
+}
+
 @customElement("sf-app")
 export class AppElement extends LitElement {
   @state() private path = location.pathname;
   @state() private loaded = new Set<string>();
+  /** Pages that were open, by tag: one that is returned to is as it was left, and goes on meanwhile. */
+  private readonly visited = new Map<string, PageElement>();
   /** The page whose script did not come. */
   @state() private failed: Page | null = null;
   @state() private theme = looks().theme;
@@ -100,6 +106,9 @@ export class AppElement extends LitElement {
         border-left: 1px solid var(--line);
         margin: 0.3rem 0.4rem;
       }
+      main:focus {
+        outline: none;
+      }
       main {
         padding: 1.25rem 1rem 3rem;
         max-width: 82rem;
@@ -132,8 +141,10 @@ export class AppElement extends LitElement {
         margin: 0 0 2rem;
       }
       /* Six stand in two rows of three. */
-      .pages:has(> :nth-child(5)) {
-        grid-template-columns: repeat(auto-fit, minmax(min(19rem, 100%), 1fr));
+      @media (min-width: 60rem) {
+        .pages:has(> :nth-child(5)) {
+          grid-template-columns: repeat(3, 1fr);
+        }
       }
       .pages a {
         display: block;
@@ -202,6 +213,7 @@ export class AppElement extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("sf-looks", () => (this.theme = looks().theme));
+    followLooks();
     addEventListener("popstate", () => {
       this.path = location.pathname;
       this.openPage();
@@ -244,7 +256,14 @@ export class AppElement extends LitElement {
   }
 
   override updated(changes: PropertyValues): void {
-    if (changes.has("path")) this.showLink();
+    const before = changes.get("path") as string | undefined;
+    if (before === undefined) return;
+    this.showLink();
+    const page = pageOf(this.path);
+    if (pageOf(before) === page) return;
+    // Screen readers and the keyboard go on from the new page.
+    this.renderRoot.querySelector("main")?.focus({ preventScroll: true });
+    announce(page?.title ?? "All pages");
   }
 
   /** Where the pages have no room side by side, the one that is open is to be seen. */
@@ -377,8 +396,10 @@ export class AppElement extends LitElement {
         </div>`;
     }
     if (!this.loaded.has(page.tag)) return html`<p class="muted" role="status">Opening ${page.title} …</p>`;
-    const tag = unsafeStatic(page.tag);
-    return staticHtml`<${tag} .place=${restOf(this.path)}></${tag}>`;
+    const element = this.visited.get(page.tag) ?? (document.createElement(page.tag) as PageElement);
+    this.visited.set(page.tag, element);
+    element.place = restOf(this.path);
+    return element;
   }
 
   private overview() {

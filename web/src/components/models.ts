@@ -27,7 +27,8 @@ export class Models implements ReactiveController {
   }
 
   hostConnected(): void {
-    // What goes wrong is said by `failure`.
+    // A page that is returned to may find other models. What goes wrong is said by `failure`.
+    if (this.cards !== null) this.asked = null;
     this.load().catch(() => undefined);
   }
 
@@ -41,6 +42,7 @@ export class Models implements ReactiveController {
   }
 
   private async ask(): Promise<void> {
+    const isFirst = this.cards === null;
     this.problem = "";
     this.host.requestUpdate();
     try {
@@ -52,7 +54,7 @@ export class Models implements ReactiveController {
     } finally {
       this.host.requestUpdate();
     }
-    this.onCards(this.cards);
+    if (isFirst) this.onCards(this.cards);
   }
 
   /** What went wrong, if something did. */

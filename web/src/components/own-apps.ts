@@ -1,23 +1,25 @@
 /** The apps of the desktop itself: what they show, and what a click on them does. */
-import type { ReactiveController, ReactiveControllerHost } from "lit";
+import type { ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import { textOf, type CanvasView } from "../core/canvas";
 import { OWN_APPS, type App } from "../core/desktop";
 import { revisionPrompt } from "../core/encyclopedia";
 import { adopt, fileTree, pathsOf, unnamed } from "../core/file-tree";
-import { LOOKS, looks, remember, remembered, setLooks, type Looks } from "../core/preferences";
+import { LOOKS, looks, onRemembered, remember, remembered, setLooks, type Looks } from "../core/preferences";
 import { knowing, prose, writers } from "../core/prose";
 import type { Message, ModelCard } from "../core/protocol";
 import { announce, say, sayError } from "../core/say";
 import {
   FileError,
   findFile,
+  pathAfter,
   readSystem,
   withFile,
   withoutFile,
   withRenamed,
   type System,
 } from "../core/system";
+import { current, go, held, noSteps, push, type Steps } from "../core/steps";
 import { readTurns, run, transcript, withTurn, type Turn } from "../core/terminal";
 import { isAuthor } from "../ui/author";
 import type { Bound, Click } from "../ui/screen";
@@ -51,6 +53,10 @@ interface Choices {
   readonly steps: number | null;
 }
 
+function readChoices(kept: unknown): Choices {
+  return { author: "", answerer: "", steps: null, ...(kept as Partial<Choices> | null) };
+}
+
 export interface Host extends ReactiveControllerHost {
   /** Opens a file, or an app by its name. */
   openNamed(name: string): void;
@@ -58,16 +64,17 @@ export interface Host extends ReactiveControllerHost {
   onFiles(before: System, after: System): void;
 }
 
-export class OwnApps implements ReactiveController {
+export class OwnApps {
   readonly models: Models;
   system: System = readSystem(remembered<unknown>("desktop.files", null));
   /** What was clicked last, in all windows. */
   clicks: readonly Click[] = [];
   private turns: readonly Turn[] = readTurns(remembered<unknown>("desktop.terminal", []));
-  private choices: Choices = {
-    ...{ author: "", answerer: "", steps: null },
-    ...remembered<object>("desktop.choices", {}),
-  };
+  private choices = readChoices(remembered<unknown>("desktop.choices", null));
+  /** What stood in the files that were changed, by path. */
+  private texts: ReadonlyMap<string, Steps<string>> = new Map();
+  /** The path of the file that was changed last, if by hand: what is typed in one go is one step. */
+  private typed = "";
   /** Texts that are being written, by the path of their file; that of the terminal is "". */
   private drafts: ReadonlyMap<string, string> = new Map();
   /** What stops each text that is being written, by path. */
@@ -77,12 +84,13 @@ export class OwnApps implements ReactiveController {
   private asked = 0;
 
   constructor(private readonly host: Host) {
-    host.addController(this);
     this.models = new Models(host);
-  }
-
-  hostDisconnected(): void {
-    for (const each of this.stopping.values()) each.abort();
+    onRemembered("desktop.files", (kept) => this.show(readSystem(kept)));
+    onRemembered("desktop.choices", (kept) => (this.choices = readChoices(kept)));
+    onRemembered("desktop.terminal", (kept) => {
+      this.turns = readTurns(kept);
+      host.requestUpdate();
+    });
   }
 
   private get cards(): readonly ModelCard[] | null {
@@ -167,7 +175,7 @@ export class OwnApps implements ReactiveController {
     } else if (own === "file" && type === "input" && element === "b") {
       this.attempt(() => this.change(withRenamed(this.system, path, value)));
     } else if (own === "file" && type === "input") {
-      this.attempt(() => this.change(withFile(this.system, path, value)));
+      this.attempt(() => this.change(withFile(this.system, path, value), path));
     } else if (own === "file" && type === "press") {
       const before = this.system;
       this.change(withoutFile(before, path));
@@ -254,7 +262,9 @@ export class OwnApps implements ReactiveController {
     if (line.trim() === "") return;
     const apps = OWN_APPS.map(({ name }) => name);
     const { system, said, opens, clears, isForModel } = run(this.system, line, { clicks: this.clicks, apps });
-    if (system !== this.system) this.change(system);
+    const before = this.system;
+    if (system !== before) this.change(system);
+    this.sayDeleted(before, system);
     if (clears === true) this.setTurns([]);
     else if (isForModel === true) await this.reply(line.trim());
     else this.setTurns(withTurn(this.turns, { line: line.trim(), said, by: "" }));
@@ -342,10 +352,42 @@ export class OwnApps implements ReactiveController {
     }
   }
 
-  private change(system: System): void {
+  /** Whether a file's text can be undone. */
+  canUndo(path: string): boolean {
+    return (this.texts.get(path)?.at ?? 0) > 0;
+  }
+
+  /** Takes back changes of a file's text, or does them again; false if there are none. */
+  move(path: string, by: number): boolean {
+    const steps = this.texts.get(path) ?? noSteps<string>();
+    const next = go(steps, by);
+    const text = current(next);
+    if (next.at === steps.at || text === undefined) return false;
+    this.change(withFile(this.system, path, text));
+    this.texts = new Map([...this.texts, [path, next]]);
+    return true;
+  }
+
+  private change(system: System, typed = ""): void {
+    remember("desktop.files", system);
+    this.show(system, typed);
+  }
+
+  private show(system: System, typed = ""): void {
     const before = this.system;
     this.system = system;
-    remember("desktop.files", system);
+    const isTyping = typed !== "" && typed === this.typed;
+    this.typed = typed;
+    this.texts = new Map(
+      before.files.flatMap(({ path, text }) => {
+        const to = pathAfter(before, system, path);
+        const next = to === undefined ? undefined : findFile(system, to)?.text;
+        const steps = this.texts.get(path) ?? push(noSteps(), text);
+        if (to === undefined || next === undefined || (next === text && steps.at === 0)) return [];
+        const isLast = steps.at > 0 && steps.at === steps.all.length - 1;
+        return [[to, next === text ? steps : isTyping && isLast ? held(steps, next) : push(steps, next)]];
+      }),
+    );
     this.host.onFiles(before, system);
     this.host.requestUpdate();
   }

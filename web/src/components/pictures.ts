@@ -1,5 +1,5 @@
 /** Pictures that arrive late: requested for slots of a canvas, and followed until they are ready. */
-import type { ReactiveController, ReactiveControllerHost } from "lit";
+import type { ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import { applyEvent, emptyView } from "../core/canvas";
 import type { Asset, ModelCard, Picture } from "../core/protocol";
@@ -7,23 +7,12 @@ import { messageOf } from "../core/say";
 
 const SIZE = "640x360";
 
-export class Pictures implements ReactiveController {
+export class Pictures {
   private assets: ReadonlyMap<string, Asset> = new Map();
   /** Canvases that are followed, and whether something was asked for since. */
   private readonly followed = new Map<string, boolean>();
-  private stopping = new AbortController();
 
-  constructor(private readonly host: ReactiveControllerHost) {
-    host.addController(this);
-  }
-
-  hostConnected(): void {
-    this.stopping = new AbortController();
-  }
-
-  hostDisconnected(): void {
-    this.stopping.abort();
-  }
+  constructor(private readonly host: ReactiveControllerHost) {}
 
   /** Its state; undefined if not known yet. */
   find({ canvas, slot }: Picture): Asset | undefined {
@@ -64,25 +53,22 @@ export class Pictures implements ReactiveController {
       this.followed.set(canvas, true);
       return;
     }
-    const { signal } = this.stopping;
     try {
       do {
         this.followed.set(canvas, false);
         let view = emptyView(canvas);
-        for await (const event of api.follow(canvas, { signal, pictures: true })) {
+        for await (const event of api.follow(canvas, { pictures: true })) {
           view = applyEvent(view, event);
           this.put(canvas, [...view.assets.values()]);
         }
-      } while (this.followed.get(canvas) === true && !signal.aborted);
+      } while (this.followed.get(canvas) === true);
     } finally {
       this.followed.delete(canvas);
     }
   }
 
   private fail({ canvas, slot }: Picture, error: unknown): void {
-    if (!this.stopping.signal.aborted) {
-      this.put(canvas, [{ slot, status: "error", error: { message: messageOf(error) } }]);
-    }
+    this.put(canvas, [{ slot, status: "error", error: { message: messageOf(error) } }]);
   }
 
   private put(canvas: string, assets: readonly Asset[]): void {

@@ -43,7 +43,8 @@ export class EditingSession {
   state: SessionState = { mode: "idle", status: "", isRefusal: false, numSelected: 0, revisions: [] };
   readonly review = new Review();
   private editor!: EditorView;
-  private document: ServerDocument | null = null;
+  /** The canvas that holds the text; null before there is one. */
+  document: ServerDocument | null = null;
   private undone: string[] = [];
   private attempts = 0;
   /** How often a text was opened, so that a slow answer does not replace a newer one. */
@@ -69,11 +70,6 @@ export class EditingSession {
     ];
   }
 
-  /** The canvas that holds the text; null before there is one. */
-  get id(): string | null {
-    return this.document?.id ?? null;
-  }
-
   get isRunning(): boolean {
     return this.state.mode === "running";
   }
@@ -85,12 +81,6 @@ export class EditingSession {
 
   attach(editor: EditorView): void {
     this.editor = editor;
-  }
-
-  /** Stops work in progress. */
-  close(): void {
-    clearTimeout(this.syncing);
-    this.stopping.abort();
   }
 
   /** Another text is in the editor now. */
@@ -207,7 +197,7 @@ export class EditingSession {
   /** What a page that is loaded again needs to go on. */
   get left(): Left {
     const base = this.state.mode === "review" ? this.review.base(this.editor) : null;
-    return { text: this.text, id: this.id, base };
+    return { text: this.text, id: this.document?.id ?? null, base };
   }
 
   private beginReview(before: string): void {

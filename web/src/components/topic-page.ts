@@ -90,6 +90,7 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("keydown", this.onKey);
+    this.nameDocument();
   }
 
   override disconnectedCallback(): void {
@@ -101,12 +102,16 @@ export abstract class TopicPage<T extends { readonly topic: string }> extends Li
     if (!changes.has("place")) return;
     this.writing.stop();
     this.steps = noSteps();
-    const topic = tidyTopic(this.place);
-    void this.open(topic);
-    // The shell names the page; for the list of topics that is enough.
-    if (topic !== "") document.title = `${topic} · ${this.wording.title} · Sfumato`;
+    this.nameDocument();
+    void this.open(tidyTopic(this.place));
     // Screen readers go on from the title.
     if (this.hasUpdated) void this.updateComplete.then(() => this.mainHeading.focus());
+  }
+
+  /** The shell names the page; for the list of topics that is enough. */
+  private nameDocument(): void {
+    const topic = tidyTopic(this.place);
+    if (topic !== "") document.title = `${topic} · ${this.wording.title} · Sfumato`;
   }
 
   private onKey = (event: KeyboardEvent): void => {

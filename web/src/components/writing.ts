@@ -1,5 +1,5 @@
 /** What models write into a page: which model is asked, what is in progress, and how to stop it. */
-import { html, nothing, type ReactiveController, type ReactiveControllerHost } from "lit";
+import { html, nothing, type ReactiveControllerHost } from "lit";
 import { api } from "../core/api";
 import type { CanvasView } from "../core/canvas";
 import {
@@ -30,7 +30,7 @@ export interface Job {
   readonly take: (text: string, by: string) => void;
 }
 
-export class Writing implements ReactiveController {
+export class Writing {
   readonly models: Models;
   /** What is being written, by its place; null before its first word. */
   drafts: ReadonlyMap<string, CanvasView | null> = new Map();
@@ -46,13 +46,8 @@ export class Writing implements ReactiveController {
     private readonly host: ReactiveControllerHost,
     private readonly name: string,
   ) {
-    host.addController(this);
     this.models = new Models(host);
     this.chosen = { writer: "", outliner: "", ...remembered<object>(`${name}.models`, {}) };
-  }
-
-  hostDisconnected(): void {
-    this.stop();
   }
 
   get cards(): readonly ModelCard[] | null {

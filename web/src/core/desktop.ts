@@ -123,16 +123,26 @@ const MAX_KEPT = 20;
  * and settings, which are kept elsewhere, so that only its last page is.
  */
 export function stored(desktop: Desktop): unknown {
-  return desktop.windows.flatMap(({ app, place, isMinimised, pages }) => {
-    if (pages.at < 0) return [];
+  return desktop.windows.map(({ app, place, isMinimised, pages }) => {
     const first = app.own === undefined ? Math.max(0, pages.at + 1 - MAX_KEPT) : pages.at;
     const shown = pages.all.slice(first, app.own === undefined ? undefined : pages.at + 1);
-    return [{ app, place, isMinimised, pages: shown.map((page) => toText(page)), at: pages.at - first }];
+    return { app, place, isMinimised, pages: shown.map((page) => toText(page)), at: pages.at - first };
   });
 }
 
 function isTexts(given: unknown): given is string[] {
-  return Array.isArray(given) && given.length > 0 && given.every((each) => typeof each === "string");
+  return Array.isArray(given) && given.every((each) => typeof each === "string");
+}
+
+/** Whether two desktops that were kept show the same, wherever their windows are. */
+export function isSameContent(one: unknown, other: unknown): boolean {
+  const [here, there] = [one, other].map((kept) =>
+    restored(kept)
+      .windows.map(({ app, pages }) => JSON.stringify([app, pages.all.map((page) => toText(page)), pages.at]))
+      .sort()
+      .join("\n"),
+  );
+  return here === there;
 }
 
 /** The desktop that was kept; what cannot be read of it is left out. */
@@ -144,6 +154,7 @@ export function restored(kept: unknown): Desktop {
     const { name, sentence, own, path } = (app ?? {}) as Partial<App>;
     const numbers = Object.values((place ?? {}) as Place);
     if (typeof name !== "string" || typeof sentence !== "string" || !isTexts(pages)) continue;
+    if (pages.length === 0 && own !== undefined) continue;
     if (numbers.length !== 4 || !numbers.every(Number.isFinite)) continue;
     try {
       const id = desktop.next;

@@ -1,5 +1,7 @@
+import { sayError } from "./say";
+
 /** What the browser calls what is kept under a name. */
-export function keyOf(name: string): string {
+function keyOf(name: string): string {
   return `sfumato.${name}`;
 }
 
@@ -13,21 +15,25 @@ export function remembered<T>(name: string, otherwise: T): T {
   }
 }
 
+let isFull = false;
+
+/** Keeps something in the browser. Where that has no room, as in some private windows, says so once. */
 export function remember(name: string, value: unknown): void {
   try {
     localStorage.setItem(keyOf(name), JSON.stringify(value));
+    isFull = false;
   } catch {
-    // Private windows may have no room; the choice then lasts as long as the page.
+    if (!isFull)
+      sayError("This browser has no room left: what you change now is lost when you close the page.");
+    isFull = true;
   }
 }
 
-/** Has `react` get what other tabs remember under a name from now on; returns what ends that. */
-export function onRemembered(name: string, react: (value: unknown) => void): () => void {
-  const listen = ({ key }: StorageEvent) => {
+/** Has `react` get what other tabs remember under a name from now on. */
+export function onRemembered(name: string, react: (value: unknown) => void): void {
+  addEventListener("storage", ({ key }) => {
     if (key === keyOf(name)) react(remembered<unknown>(name, null));
-  };
-  addEventListener("storage", listen);
-  return () => removeEventListener("storage", listen);
+  });
 }
 
 /** What each choice of a look may be; the first is the default. */
@@ -47,9 +53,16 @@ export function looks(): Looks {
 
 /** Changes the look of all pages, by attributes that the style sheet reads, and tells them by `sf-looks`. */
 export function setLooks(change: Partial<Looks>): void {
-  for (const [name, value] of Object.entries(change)) remember(name, value);
+  for (const [name, value] of Object.entries(change)) {
+    if (remembered<unknown>(name, null) !== value) remember(name, value);
+  }
   Object.assign(document.documentElement.dataset, change);
   window.dispatchEvent(new Event("sf-looks"));
+}
+
+/** Follows what other tabs choose. */
+export function followLooks(): void {
+  for (const name of names) onRemembered(name, () => setLooks({ [name]: looks()[name] }));
 }
 
 /** Whether pages are dark. */

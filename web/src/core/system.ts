@@ -62,6 +62,13 @@ export function findFile(system: System, path: string): TextFile | undefined {
   return system.files.find((file) => file.path === path);
 }
 
+/** Where a file is after a change; undefined if it is gone. */
+export function pathAfter(before: System, after: System, path: string): string | undefined {
+  if (findFile(after, path) !== undefined) return path;
+  const index = before.files.findIndex((file) => file.path === path);
+  return before.files.length === after.files.length ? after.files[index]?.path : undefined;
+}
+
 /** Files with all folders that they need; checked as a whole. Throws FileError. */
 export function withFiles(system: System, files: readonly TextFile[], folders = system.folders): System {
   if (files.length > MAX_FILES) {

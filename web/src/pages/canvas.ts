@@ -85,6 +85,8 @@ export class CanvasPage extends LitElement {
     () => this.begin(),
   );
   private stopping = new AbortController();
+  /** What runs the same again, as the hash of the address; empty before anything ran. */
+  private address = "";
   /** What was shown before each change; the last one stands for what is shown now. */
   @state() private steps: Steps<Shown> = noSteps();
 
@@ -94,13 +96,16 @@ export class CanvasPage extends LitElement {
     super.connectedCallback();
     addEventListener("hashchange", this.openShared);
     addEventListener("keydown", this.onKey);
+    if (this.address === "") return;
+    // A page that is returned to is as it was, unless a link says something else.
+    if (location.hash.length > 1 && location.hash !== this.address) this.openShared();
+    else history.replaceState(history.state, "", this.address);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("hashchange", this.openShared);
     removeEventListener("keydown", this.onKey);
-    this.stopping.abort();
   }
 
   private begin(): void {
@@ -181,7 +186,8 @@ export class CanvasPage extends LitElement {
     [this.pins, this.chosen, this.at, this.active] = [[], null, null, 0];
     this.takes = Array.from({ length: count }, (_, i) => newTake(seed + i));
     // A page that is loaded again, or returned to, runs it again.
-    history.replaceState(history.state, "", sharedHash(this.asked));
+    this.address = sharedHash(this.asked);
+    if (this.isConnected) history.replaceState(history.state, "", this.address);
     this.start(this.takes.map((take, i) => [i, { ...this.request, seed: take.seed }]));
   }
 
@@ -308,7 +314,8 @@ export class CanvasPage extends LitElement {
   }
 
   private async share(): Promise<void> {
-    history.replaceState(null, "", sharedHash(sharedOf(this.request, this.takes.length)));
+    this.address = sharedHash(sharedOf(this.request, this.takes.length));
+    history.replaceState(null, "", this.address);
     const isEdited = this.takes.some((take) => take.isEdited) || this.pins.some(({ length }) => length > 0);
     const runs = isEdited
       ? "It runs this again without your changes; “Export” saves them."

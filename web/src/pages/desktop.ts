@@ -5,6 +5,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { styleMap } from "lit/directives/style-map.js";
 import { controls } from "../components/base";
 import { OwnApps, type Host } from "../components/own-apps";
+import { otherTab } from "../components/other-tab";
 import "../components/window";
 import type { WindowElement } from "../components/window";
 import { api } from "../core/api";
@@ -13,6 +14,7 @@ import {
   changed,
   closed,
   front,
+  isSameContent,
   moved,
   opened,
   OWN_APPS,
@@ -28,10 +30,10 @@ import {
 import { fileTree } from "../core/file-tree";
 import { isFieldKey, undoKey, undoWords } from "../core/keys";
 import type { Place, Room } from "../core/place";
-import { remember, remembered } from "../core/preferences";
-import { announce, say, sayError } from "../core/say";
+import { onRemembered, remember, remembered } from "../core/preferences";
+import { announce, say, sayError, tellMove } from "../core/say";
 import { current } from "../core/steps";
-import { findFile, nameOf, type System } from "../core/system";
+import { nameOf, pathAfter, type System } from "../core/system";
 import { MISFIT, type Effect } from "../ui/actions";
 import { NotUnderstood, onto, UNCHANGED, write } from "../ui/author";
 import { changesOf } from "../ui/changes";
@@ -49,6 +51,8 @@ export class DesktopPage extends LitElement implements Host {
   @property() place = "";
   @state() private desktop: Desktop = restored(remembered<unknown>(STORED, []));
   private readonly own = new OwnApps(this);
+  /** The windows as another tab left them, where they show something else; null if they do not. */
+  @state() private elsewhere: unknown = null;
   /** Whether an app is described. */
   @state() private isDescribed = false;
   private stopping = new Map<number, AbortController>();
@@ -57,6 +61,10 @@ export class DesktopPage extends LitElement implements Host {
   private focused: WindowElement | null = null;
 
   static override styles = [controls, desktopStyles];
+
+  override firstUpdated(): void {
+    onRemembered(STORED, (kept) => this.onKept(kept));
+  }
 
   override connectedCallback(): void {
     super.connectedCallback();
@@ -69,7 +77,6 @@ export class DesktopPage extends LitElement implements Host {
     super.disconnectedCallback();
     removeEventListener("keydown", this.onKey);
     removeEventListener("sf-looks", this.onLooks);
-    for (const each of this.stopping.values()) each.abort();
   }
 
   private onLooks = (): void => this.requestUpdate();
@@ -127,7 +134,12 @@ export class DesktopPage extends LitElement implements Host {
     return this.desktop.windows.find((each) => each.id === id);
   }
 
+  private onKept(kept: unknown): void {
+    this.elsewhere = isSameContent(kept, stored(this.desktop)) ? null : kept;
+  }
+
   private change(desktop: Desktop): void {
+    this.elsewhere = null;
     this.desktop = desktop;
     remember(STORED, stored(desktop));
   }
@@ -162,13 +174,11 @@ export class DesktopPage extends LitElement implements Host {
         const next = fileTree(after, page);
         if (next !== page) desktop = withPage(desktop, id, next);
       }
-      if (app.own !== "file" || app.path === undefined || findFile(after, app.path) !== undefined) continue;
-      const index = before.files.findIndex(({ path }) => path === app.path);
-      const renamed = before.files.length === after.files.length ? after.files[index] : undefined;
-      desktop =
-        renamed === undefined
-          ? closed(desktop, id)
-          : changed(desktop, id, { app: { ...app, name: nameOf(renamed.path), path: renamed.path } });
+      if (app.own !== "file" || app.path === undefined) continue;
+      const path = pathAfter(before, after, app.path);
+      if (path === undefined) desktop = closed(desktop, id);
+      else if (path !== app.path)
+        desktop = changed(desktop, id, { app: { ...app, name: nameOf(path), path } });
     }
     if (desktop !== this.desktop) this.change(desktop);
   }
@@ -213,6 +223,10 @@ export class DesktopPage extends LitElement implements Host {
   }
 
   private go(win: Win, by: number): void {
+    if (win.app.own === "file") {
+      tellMove(by, this.own.move(win.app.path ?? "", by));
+      return;
+    }
     const desktop = moved(this.desktop, win.id, by);
     const other = desktop.windows.find(({ id }) => id === win.id);
     const [page, next] = [current(win.pages), other === undefined ? undefined : current(other.pages)];
@@ -284,6 +298,13 @@ export class DesktopPage extends LitElement implements Host {
     if (what === "close") {
       this.stopping.get(win.id)?.abort();
       this.change(closed(this.desktop, win.id));
+      const again = { ...win, draft: null, isWriting: false };
+      const run = () => {
+        this.change({ ...this.desktop, windows: [...this.desktop.windows, again] });
+        void this.enter(win.id);
+      };
+      // One of the desktop itself opens as it was.
+      if (win.app.own === undefined) say(`Closed ${win.app.name}.`, { label: "Undo", run });
     } else if (what === "minimise") this.change(changed(this.desktop, win.id, { isMinimised: true }));
     else this.change(raised(this.desktop, win.id));
   }
@@ -326,6 +347,14 @@ export class DesktopPage extends LitElement implements Host {
         />
         <button class="primary" ?disabled=${!canMake || !this.isDescribed}>Make it</button>
       </form>
+      ${
+        this.elsewhere === null
+          ? nothing
+          : otherTab("Another tab changed the windows; what is changed here next replaces that.", [
+              { label: "Show the other ones", run: () => this.change(restored(this.elsewhere)) },
+              { label: "Keep these", run: () => this.change(this.desktop) },
+            ])
+      }
       <div class="surface">
         ${
           this.desktop.windows.length === 0
@@ -403,12 +432,12 @@ export class DesktopPage extends LitElement implements Host {
       ${
         isWriting
           ? html`<button type="button" @click=${stop}>Stop</button>`
-          : isFile || win.app.own === "terminal"
+          : win.app.own === "terminal"
             ? nothing
             : html`<button
                 type="button"
                 aria-label=${`Undo in ${win.app.name}`}
-                ?disabled=${win.pages.at < 1}
+                ?disabled=${isFile ? !this.own.canUndo(win.app.path ?? "") : win.pages.at < 1}
                 @click=${() => this.go(win, -1)}
               >
                 Undo

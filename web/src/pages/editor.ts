@@ -13,6 +13,7 @@ import { ghostText } from "../components/ghost";
 import { acceptChange } from "../components/review";
 import { Models } from "../components/models";
 import "../components/revisions";
+import { otherTab } from "../components/other-tab";
 import { startStop } from "../components/start-stop";
 import { EditingSession, type Left, type SessionHost } from "../components/session";
 import { api } from "../core/api";
@@ -33,6 +34,7 @@ interface Infilled {
 
 /** What the file is remembered under. */
 const FILE = "editor.file";
+const KEPT_AFTER_MS = 1000;
 const LABEL = "Text of the file";
 const MAX_PROPOSED_TOKENS = 32;
 /** What comes later is about a text that has gone on. */
@@ -79,13 +81,15 @@ export class EditorPage extends LitElement implements SessionHost {
 
   private editor!: EditorView;
   private readonly session = new EditingSession(this, this.first.text);
-  private unlisten = (): void => undefined;
+  private kept = this.first;
+  private keeping = 0;
   private readonly proposing = new Compartment();
   private readonly language = new Compartment();
 
   static override styles = [controls, editorStyles];
 
   override firstUpdated(): void {
+    onRemembered(FILE, (kept) => this.onKept(readFile(kept)));
     this.editor = codeEditor({
       parent: this.mount,
       root: this.renderRoot as ShadowRoot,
@@ -105,7 +109,7 @@ export class EditorPage extends LitElement implements SessionHost {
   /** Opens the canvas of the path: the page was loaded again, or the browser went back. */
   private openPlace(): void {
     const { place } = this;
-    if (this.models.cards === null || place === "" || place === this.session.id) return;
+    if (this.models.cards === null || place === "" || place === this.session.document?.id) return;
     this.session.open(place, this.first.id === place ? this.first : null);
   }
 
@@ -118,15 +122,20 @@ export class EditorPage extends LitElement implements SessionHost {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("pagehide", this.keep);
-    this.unlisten = onRemembered(FILE, (kept) => this.onKept(readFile(kept)));
+    const { document } = this.session;
+    if (document !== null && this.place === "") this.onDocument(document);
   }
 
   private get file(): Kept {
     return { name: this.fileName, ...this.session.left };
   }
 
+  /** Keeps the file if it changed here, so that a tab that only shows it replaces nothing. */
   private keep = (): void => {
-    remember(FILE, this.file);
+    clearTimeout(this.keeping);
+    const { file } = this;
+    if (JSON.stringify(file) === JSON.stringify(this.kept)) return;
+    remember(FILE, (this.kept = file));
   };
 
   private onKept(other: Kept): void {
@@ -137,10 +146,7 @@ export class EditorPage extends LitElement implements SessionHost {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("pagehide", this.keep);
-    this.unlisten();
     this.keep();
-    this.session.close();
-    this.editor.destroy();
   }
 
   private get card(): ModelCard | undefined {
@@ -177,6 +183,11 @@ export class EditorPage extends LitElement implements SessionHost {
       keymap.of([indentWithTab]),
       this.language.of(this.highlighting()),
       this.session.extension,
+      EditorView.updateListener.of(({ docChanged }) => {
+        if (!docChanged) return;
+        clearTimeout(this.keeping);
+        this.keeping = window.setTimeout(this.keep, KEPT_AFTER_MS);
+      }),
       this.proposing.of(this.proposals()),
       EditorState.allowMultipleSelections.of(true),
       // Not in the keymap, which takes Shift and Z for Z while Caps Lock is on.
@@ -374,14 +385,13 @@ export class EditorPage extends LitElement implements SessionHost {
       this.resume(other);
       this.other = null;
     };
-    return html`<div class="card row" role="alert">
-      <span
-        >Another tab left “${other.name}” with another text. Of several tabs, the one that is closed last
-        keeps its text.</span
-      >
-      <button ?disabled=${this.session.isRunning} @click=${take}>Take it over</button>
-      <button @click=${() => (this.other = null)}>Go on with this one</button>
-    </div>`;
+    return otherTab(
+      `Another tab left “${other.name}” with another text. Of several tabs, the one that changes its text last has it kept.`,
+      [
+        { label: "Take it over", run: take, disabled: this.session.isRunning },
+        { label: "Go on with this one", run: () => (this.other = null) },
+      ],
+    );
   }
 
   private decisions() {

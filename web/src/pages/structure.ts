@@ -127,8 +127,8 @@ export class StructurePage extends LitElement {
         }),
       ],
     });
-    this.take(examples[0]);
     const kept = remembered<Partial<Record<"text" | "schema", string>> | null>("structure.asked", null);
+    this.take(examples[0]);
     if (typeof kept?.text === "string" && typeof kept.schema === "string") this.put(kept.text, kept.schema);
   }
 
@@ -140,9 +140,6 @@ export class StructurePage extends LitElement {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("keydown", this.onKey);
-    this.stopping.abort();
-    clearTimeout(this.reading);
-    this.editor.destroy();
   }
 
   private take(example: Example | undefined): void {
@@ -158,9 +155,14 @@ export class StructurePage extends LitElement {
     this.readSchema();
   }
 
+  private keep(): void {
+    remember("structure.asked", { text: this.text, schema: this.editor.state.doc.toString() });
+  }
+
   private readSchema(): boolean {
     clearTimeout(this.reading);
     this.problem = "";
+    this.keep();
     try {
       const found: unknown = JSON.parse(this.editor.state.doc.toString());
       if (!isObject(found)) throw new Error('a schema is an object, such as {"type": "object"}');
@@ -184,7 +186,6 @@ export class StructurePage extends LitElement {
 
   private async fill(): Promise<void> {
     if (!this.readSchema() || this.schema === null || this.draft !== null) return;
-    remember("structure.asked", { text: this.text, schema: this.editor.state.doc.toString() });
     const { value, pins } = this.step;
     this.stopping = new AbortController();
     [this.draft, this.problem] = [{ value, certainty: new Map() }, ""];
@@ -294,7 +295,10 @@ export class StructurePage extends LitElement {
             <textarea
               rows="3"
               .value=${this.text}
-              @input=${(event: Event) => (this.text = (event.target as HTMLTextAreaElement).value)}
+              @input=${(event: Event) => {
+                this.text = (event.target as HTMLTextAreaElement).value;
+                this.keep();
+              }}
             ></textarea>
           </label>
           <div class="schema"></div>

@@ -3,11 +3,12 @@ import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
 import { Models } from "../components/models";
+import { otherTab } from "../components/other-tab";
 import { startStop } from "../components/start-stop";
 import "../components/talk";
 import { api } from "../core/api";
 import { isFieldKey, restarts, undoKey, undoWords } from "../core/keys";
-import { keyOf, remember, remembered } from "../core/preferences";
+import { onRemembered, remember, remembered } from "../core/preferences";
 import { announce, say, sayError, tellMove } from "../core/say";
 import { current, go, noSteps, push, type Steps } from "../core/steps";
 import { MISFIT, type Effect } from "../ui/actions";
@@ -62,7 +63,7 @@ export class TodoPage extends LitElement {
   @state() private isWriting = false;
   @state() private sentence = "";
   /** What another tab has made of it, as it was kept; null if nothing. */
-  @state() private elsewhere: string | null = null;
+  @state() private elsewhere: unknown = null;
   @query("#command") private input!: HTMLInputElement;
   private stopping = new AbortController();
   /** Hides the message that offers to undo the last sentence. */
@@ -132,28 +133,22 @@ export class TodoPage extends LitElement {
     `,
   ];
 
+  override firstUpdated(): void {
+    onRemembered(STORED, (kept) => (this.elsewhere = kept));
+  }
+
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("keydown", this.onKey);
-    addEventListener("storage", this.onStorage);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     removeEventListener("keydown", this.onKey);
-    removeEventListener("storage", this.onStorage);
-    this.stopping.abort();
   }
 
-  /** Browsers tell of what other tabs keep. */
-  private onStorage = ({ key, newValue }: StorageEvent): void => {
-    if (key !== keyOf(STORED) || newValue === null) return;
-    this.elsewhere = newValue;
-    announce("Another tab changed this app.");
-  };
-
-  private takeOver(kept: string): void {
-    this.steps = readSteps(JSON.parse(kept));
+  private takeOver(kept: unknown): void {
+    this.steps = readSteps(kept);
     this.elsewhere = null;
     announce("This is what the other tab shows.");
   }
@@ -357,12 +352,11 @@ export class TodoPage extends LitElement {
     </div>`;
   }
 
-  private other(kept: string) {
-    return html`<div class="card row">
-      <span>Another tab changed this app; what is changed here next replaces that.</span>
-      <button @click=${() => this.takeOver(kept)}>Show the other one</button>
-      <button @click=${() => this.keep()}>Keep this one</button>
-    </div>`;
+  private other(kept: unknown) {
+    return otherTab("Another tab changed this app; what is changed here next replaces that.", [
+      { label: "Show the other one", run: () => this.takeOver(kept) },
+      { label: "Keep this one", run: () => this.keep() },
+    ]);
   }
 
   private history(step: Step) {

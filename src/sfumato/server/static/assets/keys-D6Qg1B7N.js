@@ -1,4 +1,4 @@
-import{l as d}from"./index-Bm7Pq4C6.js";/**
+import{l as d}from"./index-CEzs3kuH.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

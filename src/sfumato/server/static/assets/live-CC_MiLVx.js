@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-Bm7Pq4C6.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-CZ-tQu_d.js";/**
+import{E as n,A as s}from"./index-CEzs3kuH.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-D6Qg1B7N.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}from"./index-Bm7Pq4C6.js";import{C}from"./canvas-CfPEAJly.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-BejiRBTO.js";const J=m`
+import{i as m,e as v,o as p,g as b,A as f,d as o,C as $,r as _,v as S,u as O,z as E}from"./index-CEzs3kuH.js";import{C}from"./canvas-mm9AWW_S.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-CTTIFATs.js";const J=m`
   :host,
   .page,
   form {
@@ -78,7 +78,7 @@ import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}f
           color-mix(in oklab, var(--warm) var(--tint), transparent)
         );
       }
-    `];P([p()],d.prototype,"value",2);d=P([$("sf-colouring")],d);var M=Object.defineProperty,A=Object.getOwnPropertyDescriptor,h=(e,s,r,a)=>{for(var t=a>1?void 0:a?A(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&M(s,r,t),t};const z=[1,3,10,30];let u=class extends b{constructor(){super(...arguments),this.frames=[],this.at=0,this.speed=S("scrubber.speed",3),this.playing=0}disconnectedCallback(){super.disconnectedCallback(),this.pause()}get count(){return this.frames.length}go(e){const s=Math.max(0,Math.min(this.count-1,e));this.dispatchEvent(new CustomEvent("sf-at",{detail:s,bubbles:!0,composed:!0}))}pause(){clearInterval(this.playing),this.playing=0}play(e=1/0){this.pause(),this.at>=this.count-1&&this.go(0),this.playing=window.setInterval(()=>{this.at>=this.count-1?this.pause():this.go(this.at+1)},1e3/Math.max(this.speed,this.count/e))}changeSpeed(e){this.speed=Number(e.target.value),O("scrubber.speed",this.speed),this.playing!==0&&this.play()}render(){const e=this.count<2,s=(r,a,t)=>o`<button
+    `];P([p()],d.prototype,"value",2);d=P([$("sf-colouring")],d);var M=Object.defineProperty,z=Object.getOwnPropertyDescriptor,h=(e,s,r,a)=>{for(var t=a>1?void 0:a?z(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&M(s,r,t),t};const A=[1,3,10,30];let u=class extends b{constructor(){super(...arguments),this.frames=[],this.at=0,this.speed=S("scrubber.speed",3),this.playing=0}disconnectedCallback(){super.disconnectedCallback(),this.pause()}get count(){return this.frames.length}go(e){const s=Math.max(0,Math.min(this.count-1,e));this.dispatchEvent(new CustomEvent("sf-at",{detail:s,bubbles:!0,composed:!0}))}pause(){clearInterval(this.playing),this.playing=0}play(e=1/0){this.pause(),this.at>=this.count-1&&this.go(0),this.playing=window.setInterval(()=>{this.at>=this.count-1?this.pause():this.go(this.at+1)},1e3/Math.max(this.speed,this.count/e))}changeSpeed(e){this.speed=Number(e.target.value),O("scrubber.speed",this.speed),this.playing!==0&&this.play()}render(){const e=this.count<2,s=(r,a,t)=>o`<button
         aria-label=${t}
         title=${t}
         ?disabled=${e}
@@ -109,7 +109,7 @@ import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}f
         >${this.count===0?"no steps":`step ${g(this.frames,this.at)} of ${g(this.frames)}`}</span
       >
       <select aria-label="Steps per second" @change=${this.changeSpeed}>
-        ${z.map(r=>o`<option value=${r} .selected=${r===this.speed}>${r}/s</option>`)}
+        ${A.map(r=>o`<option value=${r} .selected=${r===this.speed}>${r}/s</option>`)}
       </select>
     </div>`}};u.styles=[v,m`
       .row {
@@ -145,14 +145,14 @@ import{i as m,e as v,p,g as b,A as f,d as o,D as $,s as _,w as S,v as O,B as E}f
           flex-basis: 100%;
         }
       }
-    `];h([p({attribute:!1})],u.prototype,"frames",2);h([p({type:Number})],u.prototype,"at",2);h([_()],u.prototype,"speed",2);h([_()],u.prototype,"playing",2);u=h([$("sf-scrubber")],u);var B=Object.defineProperty,F=Object.getOwnPropertyDescriptor,c=(e,s,r,a)=>{for(var t=a>1?void 0:a?F(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&B(s,r,t),t};const G={running:"denoising …",done:"",stopped:"stopped",failed:"failed"};let l=class extends b{constructor(){super(...arguments),this.at=null,this.colouring="confidence",this.active=!1,this.chosen=null,this.pins=[],this.kinds=[]}focusToken(e){this.renderRoot.querySelector("sf-canvas")?.focusToken(e)}render(){const{take:e,at:s}=this,r=k(e),a=s===null?r:e.frames[Math.min(s,e.frames.length-1)]??r,{usage:t}=r.ending,i=e.status==="done"&&D(r)==="",n=t===void 0?[w(g(e.frames,s??void 0))]:[x(t.completion_tokens,"token"),w(t.denoising_steps),x(t.revisions,"revision"),`${(1e3*t.total_s).toFixed(0)} ms`],y=e.error===null?f:o`<p class="error">${E(e.error)}</p>
+    `];h([p({attribute:!1})],u.prototype,"frames",2);h([p({type:Number})],u.prototype,"at",2);h([_()],u.prototype,"speed",2);h([_()],u.prototype,"playing",2);u=h([$("sf-scrubber")],u);var F=Object.defineProperty,G=Object.getOwnPropertyDescriptor,c=(e,s,r,a)=>{for(var t=a>1?void 0:a?G(s,r):s,i=e.length-1,n;i>=0;i--)(n=e[i])&&(t=(a?n(s,r,t):n(t))||t);return a&&t&&F(s,r,t),t};const L={running:"denoising …",done:"",stopped:"stopped",failed:"failed"};let l=class extends b{constructor(){super(...arguments),this.at=null,this.colouring="confidence",this.active=!1,this.chosen=null,this.pins=[],this.kinds=[]}focusToken(e){this.renderRoot.querySelector("sf-canvas")?.focusToken(e)}render(){const{take:e,at:s}=this,r=k(e),a=s===null?r:e.frames[Math.min(s,e.frames.length-1)]??r,{usage:t}=r.ending,i=e.status==="done"&&D(r)==="",n=t===void 0?[w(g(e.frames,s??void 0))]:[x(t.completion_tokens,"token"),w(t.denoising_steps),x(t.revisions,"revision"),`${(1e3*t.total_s).toFixed(0)} ms`],y=e.error===null?f:o`<p class="error">${E(e.error)}</p>
             <sf-examples .kinds=${this.kinds}></sf-examples>`;return e.error!==null&&a.tokens.length===0?o`<article class="card" aria-label=${`Seed ${e.seed}`}>
         <header><h2>Seed ${e.seed}</h2></header>
         ${y}
       </article>`:o`<article class="card ${this.active?"active":""}" aria-label=${`Seed ${e.seed}`}>
       <header>
         <h2>Seed ${e.seed}</h2>
-        <span class="figures">${G[e.status]}</span>
+        <span class="figures">${L[e.status]}</span>
       </header>
       <sf-canvas
         label=${`Text of seed ${e.seed}`}

@@ -1,4 +1,4 @@
-import{E as w}from"./index-Bm7Pq4C6.js";import{e as A,i as E,t as M}from"./offsets-EgNy2a1f.js";import{M as b,u as p,v,h as x,p as j}from"./keys-CZ-tQu_d.js";/**
+import{E as w}from"./index-CEzs3kuH.js";import{e as A,i as E,t as M}from"./offsets-EgNy2a1f.js";import{M as b,u as p,v,h as x,p as j}from"./keys-D6Qg1B7N.js";/**
  * @license
  * Copyright 2017 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
