@@ -178,3 +178,64 @@ def test_outage_is_reported_until_it_ends(open_page: Callable[[str], Page], serv
     expect(error).to_be_hidden()
     # The line breaks there.
     expect(unknown.first).to_be_visible()
+
+
+def test_pages_are_as_they_were_left(page: Page):
+    def go(name: str) -> None:
+        page.get_by_label("Pages", exact=True).get_by_role("link", name=name, exact=True).click()
+        expect(page.locator("main")).to_be_focused()
+        expect(page.locator("sf-app [role=status].visually-hidden")).to_contain_text(name)
+
+    page.goto("/canvas")
+    page.get_by_label("Prompt").fill("12+5=")
+    page.get_by_role("button", name="Denoise", exact=True).click()
+    expect(page.locator("sf-take")).to_contain_text("17")
+    address = page.url
+    go("Structure")
+    page.get_by_label("Text", exact=True).fill("Ada has a cat.")
+    go("To-do")
+    page.get_by_label("Say what you want").fill("a list that is not sent yet")
+    go("Canvas")
+    expect(page.locator("sf-take")).to_contain_text("17")
+    assert page.url == address
+    go("Structure")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("Ada has a cat.")
+    go("To-do")
+    expect(page.get_by_label("Say what you want")).to_have_value("a list that is not sent yet")
+    page.goto("/structure")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("Ada has a cat.")
+
+
+def test_work_goes_on_while_another_page_is_open(page: Page):
+    page.goto("/todo")
+    waiting: list[Route] = []
+    page.route("**/v1/canvas", lambda route: waiting.append(route))
+    page.get_by_role("button", name="a to-do list with ten items about moving house, four done").click()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.get_by_role("link", name="Cost", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Cost")
+    for route in waiting:
+        route.continue_()
+    page.get_by_role("link", name="To-do", exact=True).click()
+    expect(page.locator("sf-screen h2")).to_have_text("Moving house")
+
+
+def test_full_storage_is_told_once(page: Page):
+    page.goto("/structure")
+    page.evaluate("""() => { let size = 1 << 20; for (let i = 0; size > 0; i++)
+        try { localStorage['x' + i] = 'x'.repeat(size) } catch { size >>= 1 } }""")
+    page.get_by_label("Text", exact=True).fill("Ada has a cat. " * 10)
+    expect(page.locator(".saying")).to_contain_text("This browser has no room left")
+    page.get_by_role("button", name="Close the message").click()
+    page.get_by_label("Text", exact=True).fill("Ada has a cat. " * 20)
+    expect(page.locator(".saying")).to_have_count(0)
+
+
+def test_theme_reaches_other_tabs(page: Page):
+    page.goto("/")
+    other = page.context.new_page()
+    other.goto("/canvas")
+    page.get_by_role("button", name="Theme:").click()
+    page.get_by_role("button", name="Theme:").click()
+    expect(other.get_by_role("button", name="Theme: dark")).to_be_visible()
+    expect(other.locator("html")).to_have_attribute("data-theme", "dark")

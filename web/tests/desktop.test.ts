@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import {
+  closed,
   emptyDesktop,
+  isSameContent,
   moved,
   opened,
   OWN_APPS,
+  raised,
   restored,
   shortened,
   stored,
@@ -205,11 +208,19 @@ describe("what is kept of a desktop", () => {
     ]);
     expect(
       shown([
-        { app, place, pages: [], at: 0 },
+        { app: { ...app, own: "files" }, place, pages: [], at: 0 },
         { app, place, pages: [3] },
         { app, place, pages: ["x"] },
         null,
       ]),
     ).toEqual([]);
+  });
+
+  test("is the same wherever its windows are", () => {
+    let desktop = withPage(opened(emptyDesktop(), app, room), 1, page("a"));
+    desktop = opened(desktop, { ...app, name: "Other" }, room);
+    expect(isSameContent(stored(desktop), stored(raised(desktop, 1)))).toBe(true);
+    expect(isSameContent(stored(desktop), stored(withPage(desktop, 1, page("b"))))).toBe(false);
+    expect(isSameContent(stored(desktop), stored(closed(desktop, 2)))).toBe(false);
   });
 });

@@ -7,7 +7,17 @@ import {
   rejectChunk,
   unifiedMergeView,
 } from "@codemirror/merge";
-import { ChangeSet, Compartment, Text, type Extension } from "@codemirror/state";
+import { invertedEffects } from "@codemirror/commands";
+import {
+  ChangeSet,
+  Compartment,
+  EditorState,
+  StateEffect,
+  Text,
+  type ChangeSpec,
+  type Extension,
+  type Transaction,
+} from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 
 const LABELS = { accept: "Accept", reject: "Reject" };
@@ -25,6 +35,38 @@ export function acceptChange(view: EditorView, at = view.state.selection.main.he
   const changes = ChangeSet.of({ from: fromA, to: Math.min(length, toA), insert }, length);
   view.dispatch({ effects: originalDocChangeEffect(state, changes), userEvent: "accept" });
   return true;
+}
+
+const byHand = StateEffect.define();
+
+/** What is typed beside the changes under review is none of them: the text before the changes gets it too. */
+const typedBeside: Extension = [
+  EditorState.transactionExtender.of((transaction) => {
+    const isByHand = ["input", "delete", "move"].some((event) => transaction.isUserEvent(event));
+    const changes = isByHand || isMarked(transaction) ? besideChunks(transaction) : null;
+    if (changes === null) return null;
+    const effects = [originalDocChangeEffect(transaction.startState, changes)];
+    return { effects: isMarked(transaction) ? effects : [...effects, byHand.of(null)] };
+  }),
+  // An undo of it is told from one of a change that was refused.
+  invertedEffects.of((transaction) => (isMarked(transaction) ? [byHand.of(null)] : [])),
+];
+
+function isMarked({ effects }: Transaction): boolean {
+  return effects.some((each) => each.is(byHand));
+}
+
+/** The changes that touch no chunk, as changes of the text before the chunks; null if there are none. */
+function besideChunks({ startState, changes }: Transaction): ChangeSet | null {
+  const chunks = getChunks(startState)?.chunks ?? [];
+  const beside: ChangeSpec[] = [];
+  changes.iterChanges((from, to, _from, _to, insert) => {
+    if (chunks.some(({ fromB, endB }) => fromB <= to && from <= endB)) return;
+    const before = chunks.findLast(({ endB }) => endB < from);
+    const moved = before === undefined ? 0 : before.toA - before.toB;
+    beside.push({ from: from + moved, to: to + moved, insert });
+  });
+  return beside.length === 0 ? null : ChangeSet.of(beside, getOriginalDoc(startState).length, "\n");
 }
 
 /** Shows changes in an editor for review. */
@@ -47,7 +89,7 @@ export class Review {
         return button;
       },
     });
-    view.dispatch({ effects: this.place.reconfigure(merge) });
+    view.dispatch({ effects: this.place.reconfigure([merge, typedBeside]) });
     goToNextChunk(view);
     return this.count(view);
   }
