@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { Api } from "../src/core/api";
 import { setLooks } from "../src/core/preferences";
-import { miscounts, NotUnderstood, surplus, unnamed, write } from "../src/ui/author";
+import { miscounts, NotUnderstood, replaces, surplus, unnamed, write } from "../src/ui/author";
+import { execute } from "../src/ui/edits";
 import { parse, toText } from "../src/ui/tree";
 
 const PAGE = parse("a page\n b list\n  c checkbox: Milk\n  d checkbox: Bread");
@@ -127,4 +128,31 @@ test("a new screen lists as many things as were asked for", async () => {
   expect(surplus(parsed, "a list of milk and bread")).toBe(null);
   expect(surplus(parsed, "five items and two tasks")).toBe(null);
   expect(surplus(parse("page\n list\n  item: A\n list\n  item: B"), "five items")).toBe(null);
+});
+
+test("texts that were typed by hand may be longer than what models read", async () => {
+  const long = "Call the plumber about the leaking kitchen tap before Friday";
+  const page = execute(PAGE, `text c: ${long}`);
+  expect(() => execute(PAGE, `text c: ${"x".repeat(121)}`)).toThrow("1 to 120 characters");
+  const [api, asked] = scripted("set c on");
+  const made = await write(api, "ui", "tick the first", { page });
+  expect(asked[0]?.prompt).toContain("checkbox: Call the plumber about the\n");
+  expect(toText(made.page)).toContain(`checkbox on: ${long}`);
+});
+
+test("what is added replaces nothing", async () => {
+  const [api, asked] = scripted("text c: Butter", "add last b checkbox: Butter");
+  const made = await write(api, "ui", "add butter", { page: PAGE });
+  expect(toText(made.page)).toContain("Milk");
+  expect(toText(made.page)).toContain("Butter");
+  expect(asked).toHaveLength(2);
+  const after = (program: string) => [PAGE, execute(PAGE, program)] as const;
+  expect(replaces(...after("set c on"), "add a tick to milk")).toBe(false);
+  expect(replaces(...after("set a dark"), "add a dark theme")).toBe(false);
+  expect(replaces(...after("del d"), "add butter")).toBe(true);
+  const table = parse("a page\n b table: Name | Price\n  c record: Tea | 12");
+  expect(replaces(table, execute(table, "column b Notes | -"), "add a column for notes")).toBe(false);
+  expect(replaces(table, execute(table, "cell c Name | Milk"), "add milk")).toBe(true);
+  expect(replaces(...after("text c: Butter"), "add butter and rename milk")).toBe(false);
+  expect(replaces(...after("text c: Butter"), "call the milk butter")).toBe(false);
 });

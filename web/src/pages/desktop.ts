@@ -283,13 +283,15 @@ export class DesktopPage extends LitElement implements Host {
     }
   }
 
-  private onEffect(win: Win, page: Component, effect: Effect): void {
+  private onEffect(win: Win, page: Component, event: CustomEvent<Effect>): void {
+    const { detail: effect } = event;
     if (effect.say !== undefined) say(effect.say);
     if (effect.ask !== undefined) void this.ask(win.id, effect.ask);
     if (effect.program === undefined || effect.program === "") return;
     try {
-      this.take(win.id, execute(page, effect.program));
+      if (!this.take(win.id, execute(page, effect.program))) event.preventDefault();
     } catch (error) {
+      event.preventDefault();
       sayError(error instanceof PageError ? MISFIT : error);
     }
   }
@@ -466,7 +468,7 @@ export class DesktopPage extends LitElement implements Host {
       @sf-click=${(event: CustomEvent<Click>) => {
         if (win.draft !== null || this.own.click(win.app, page, event.detail)) event.preventDefault();
       }}
-      @sf-effect=${({ detail }: CustomEvent<Effect>) => this.onEffect(win, page, detail)}
+      @sf-effect=${(event: CustomEvent<Effect>) => this.onEffect(win, page, event)}
     ></sf-screen>`;
   }
 }

@@ -248,7 +248,8 @@ export class TodoPage extends LitElement {
   }
 
   /** What was done on the screen itself. */
-  private onEffect({ detail }: CustomEvent<Effect>): void {
+  private onEffect(event: CustomEvent<Effect>): void {
+    const { detail } = event;
     const page = current(this.steps)?.page;
     if (page === undefined) return;
     if (detail.say !== undefined) say(detail.say);
@@ -258,6 +259,7 @@ export class TodoPage extends LitElement {
       const next = execute(page, detail.program);
       if (toText(next) !== toText(page)) this.show(next, changesOf(page, next) || "changed", null);
     } catch (error) {
+      event.preventDefault();
       sayError(error instanceof PageError ? MISFIT : error);
     }
   }

@@ -3,7 +3,7 @@
  * that was generated. What none of them can mean is asked of the model.
  */
 import { execute } from "./edits";
-import { get, holderOf, kind, PageError, slot, walk, type Component } from "./tree";
+import { get, holderOf, kind, MAX_TYPED, PageError, slot, walk, type Component } from "./tree";
 
 export type Action =
   | { type: "set"; slot: string; word: string }
@@ -19,7 +19,7 @@ export type Action =
   | { type: "ask"; text: string };
 
 /** What is said of an effect that a screen refuses: all that people bring into one is text. */
-export const MISFIT = "That text does not fit here: use up to 32 characters, without |.";
+export const MISFIT = `That text does not fit here: use up to ${MAX_TYPED} characters, without |.`;
 
 /** What an action comes to: a program, a question to the model, or a hint to the person; fields to be emptied. */
 export interface Effect {

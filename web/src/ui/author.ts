@@ -6,7 +6,7 @@ import { isDark } from "../core/preferences";
 import type { CanvasRequest, ModelCard, Usage } from "../core/protocol";
 import { again, outside } from "../core/take";
 import { execute, isRefusal } from "./edits";
-import { get, PageError, parse, parseDraft, toText, walk, type Component } from "./tree";
+import { abridged, get, PageError, parse, parseDraft, toText, walk, type Component } from "./tree";
 
 /** Between a page and a sentence about it. */
 const MARK = "\n> ";
@@ -23,6 +23,8 @@ const UNREAD =
 /** What says that more than one thing is meant, or a thing that was not named. */
 const MEANS_MORE =
   /\b(?:all|both|every\w*|whole|entire|them|these|those|it|this|that|lists?|tables?|rows?|tabs?|cards?|sections?|columns?|groups?|windows?|forms?|panels?|box(?:es)?)\b/i;
+/** What begins a sentence that only adds something. */
+const ADDS = /^(?:please |also )*(?:add|insert|append|new)\b(?!.*\b(?:and|then|instead)\b)/i;
 const NUMBERS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(
   " ",
 );
@@ -72,6 +74,17 @@ export function unnamed(page: Component, program: string, sentence: string): Com
   const names = (each: Component) => [each.kind, ...each.text.toLowerCase().split(" ")];
   const holders = [...walk(page)].filter(({ id, children }) => deleted.has(id) && children.length > 0);
   return holders.find((each) => !names(each).some((name) => name !== "" && said.includes(name))) ?? null;
+}
+
+/** Whether a sentence that only adds has renamed something on a page, or taken it away. */
+export function replaces(page: Component, made: Component, sentence: string): boolean {
+  if (!ADDS.test(sentence)) return false;
+  const now = new Map([...walk(made)].map((each) => [each.id, each]));
+  const saying = ({ kind, text, cells }: Component) => (kind === "record" ? cells[0] : text);
+  return [...walk(page)].some((each) => {
+    const after = now.get(each.id);
+    return after === undefined || (each.kind !== "page" && saying(after) !== saying(each));
+  });
 }
 
 /** The lists and tables of a page. */
@@ -133,7 +146,7 @@ export async function write(
   if (UNREAD.test(said)) {
     throw new NotUnderstood("The model reads Latin letters and no emoji, so nothing changed.");
   }
-  const prompt = page === null ? `screen: ${said}` : toText(page) + MARK + said;
+  const prompt = page === null ? `screen: ${said}` : toText(abridged(page)) + MARK + said;
   const start = performance.now();
   const base: CanvasRequest = { model, prompt, ...(steps === undefined ? {} : { steps }) };
   let request: CanvasRequest = { ...base, seed };
@@ -168,6 +181,7 @@ export async function write(
           `The model would delete ${what}, which you did not name, so nothing changed.`,
         );
       }
+      if (page !== null && replaces(page, made, said)) throw new PageError("it changes what is there");
       if (page !== null && miscounts(page, text, said)) throw new PageError("it means what is hidden");
       // A program that changes nothing is hardly what was asked for, unless the model says it twice.
       if (page !== null && attempt < ATTEMPTS && text !== idle && toText(made) === toText(page)) {

@@ -8,7 +8,7 @@ import { focusPlace } from "../components/focus";
 import { choose, enter, press, programOf, sortedWay, type Action, type Effect, type Values } from "./actions";
 import { chart } from "./chart";
 import { look } from "./look";
-import { get, lineOf, slot, visible, walk, type Component } from "./tree";
+import { get, lineOf, MAX_TYPED, slot, visible, walk, type Component } from "./tree";
 
 /** What a person did to a slot. */
 export interface Click {
@@ -225,7 +225,7 @@ export class ScreenElement extends LitElement {
       class="says"
       data-edited
       aria-label=${label}
-      maxlength="32"
+      maxlength=${MAX_TYPED}
       autocomplete="off"
       .value=${text}
     />`;
@@ -495,11 +495,14 @@ export class ScreenElement extends LitElement {
   }
 
   private effect(effect: Effect): void {
-    for (const id of effect.clears ?? []) {
+    const event = new CustomEvent("sf-effect", {
+      ...{ detail: effect, bubbles: true, composed: true, cancelable: true },
+    });
+    // What is refused stays in its field.
+    for (const id of this.dispatchEvent(event) ? (effect.clears ?? []) : []) {
       const field = this.renderRoot.querySelector<Field>(`[data-field="${id}"]`);
       if (field !== null && field.type !== "range") field.value = "";
     }
-    this.dispatchEvent(new CustomEvent("sf-effect", { detail: effect, bubbles: true, composed: true }));
     // What was clicked shows what the page says, whether or not it was changed.
     this.requestUpdate();
   }

@@ -105,8 +105,31 @@ export const kinds: ReadonlyMap<string, Kind> = new Map(
     .map(([name, definition]) => [name, kindOf(name, definition)]),
 );
 
-const patternOf = (name: string) => new RegExp(definitions[name]?.pattern ?? "", "u");
-const patterns = { label: patternOf("label"), cell: patternOf("cell") };
+/** Characters of a text by hand; models read and write as many as the schema says. */
+export const MAX_TYPED = 120;
+const LENGTH = /\{0,(\d+)\}\$$/;
+const patternOf = (name: string) => definitions[name]?.pattern ?? "";
+const typed = (name: string) => new RegExp(patternOf(name).replace(LENGTH, `{0,${MAX_TYPED - 1}}$`), "u");
+const patterns = { label: typed("label"), cell: typed("cell") };
+const lengthOf = (name: string) => 1 + Number(LENGTH.exec(patternOf(name))?.[1]);
+const lengths = { label: lengthOf("label"), cell: lengthOf("cell") };
+
+/** A page as models read it: with the beginnings of texts that are too long for them. */
+export function abridged(of: Component): Component {
+  const cut = (text: string, longest: number) =>
+    text.length <= longest
+      ? text
+      : text
+          .slice(0, longest + 1)
+          .replace(/ \S*$/, "")
+          .slice(0, longest);
+  return {
+    ...of,
+    text: cut(of.text, lengths.label),
+    cells: of.cells.map((cell) => cut(cell, lengths.cell)),
+    children: of.children.map(abridged),
+  };
+}
 
 /** Of a component that is there. */
 export function kind(of: { kind: string }): Kind {
@@ -202,13 +225,13 @@ export function checked(component: Component): Component {
       `${where} has ${cells.length} cells; allowed: ${low} to ${high}, behind its text if it has one`,
     );
   }
-  const wrong = (string: string, longest: number) =>
+  const wrong = (string: string) =>
     new PageError(
-      `${where} has the string ${quote(string)}; allowed: 1 to ${longest} characters without |, line ends, U+FFFD, and ` +
+      `${where} has the string ${quote(string)}; allowed: 1 to ${MAX_TYPED} characters without |, line ends, U+FFFD, and ` +
         "spaces at the ends or side by side",
     );
-  if (text !== "" && !patterns.label.test(text)) throw wrong(text, 32);
-  for (const cell of cells) if (!patterns.cell.test(cell)) throw wrong(cell, 16);
+  if (text !== "" && !patterns.label.test(text)) throw wrong(text);
+  for (const cell of cells) if (!patterns.cell.test(cell)) throw wrong(cell);
   for (const child of component.children) {
     if (!of.children.has(child.kind)) {
       const allowed = [...of.children].sort().join(", ") || "nothing";
