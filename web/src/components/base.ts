@@ -76,6 +76,8 @@ export const controls = css`
     border-radius: 8px;
     padding: 0.4rem 0.6rem;
     min-width: 0;
+    /* In the direction of the script. */
+    unicode-bidi: plaintext;
     /* A select takes no line height. */
     min-height: 2.425rem;
   }

@@ -62,6 +62,8 @@ export class CanvasElement extends LitElement {
         line-height: 1.7;
         white-space: pre-wrap;
         overflow-wrap: anywhere;
+        /* Each line in the direction of its own script. */
+        unicode-bidi: plaintext;
         min-height: 1.7em;
       }
       .token {

@@ -1,6 +1,14 @@
 /** CodeMirror as our pages use it. Importing this adds about 150 KB, so pages that need it are loaded lazily. */
 import { defaultKeymap, history, historyKeymap, insertNewlineAndIndent } from "@codemirror/commands";
-import { bracketMatching, HighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import {
+  bracketMatching,
+  HighlightStyle,
+  indentOnInput,
+  indentUnit,
+  syntaxHighlighting,
+} from "@codemirror/language";
+import { search, searchKeymap } from "@codemirror/search";
 import {
   EditorState,
   RangeSetBuilder,
@@ -57,6 +65,16 @@ const theme = EditorView.theme({
     background: "color-mix(in oklab, var(--warm) 22%, transparent)",
     borderRadius: "3px",
   },
+  ".cm-panels": { background: "var(--surface-2)", color: "var(--text)" },
+  ".cm-panels .cm-textfield, .cm-panels .cm-button": {
+    font: "inherit",
+    color: "inherit",
+    background: "var(--surface)",
+    border: "1px solid var(--line-strong)",
+    borderRadius: "6px",
+  },
+  ".cm-searchMatch": { background: "color-mix(in oklab, var(--warm) 30%, transparent)" },
+  ".cm-searchMatch-selected": { background: "color-mix(in oklab, var(--accent) 40%, transparent)" },
   ".cm-specialChar": { color: "var(--error)" },
   "&.cm-focused .cm-matchingBracket": {
     background: "var(--surface-2)",
@@ -87,6 +105,12 @@ export function codeEditor(options: {
   return editor;
 }
 
+/** Indents as a text does; one that is not indented yet, by so many spaces. */
+export function indenting(text: string, spaces: number): Extension {
+  const [, found = " ".repeat(spaces)] = /^(\t| {2,8})\S/m.exec(text) ?? [];
+  return indentUnit.of(found);
+}
+
 /** The state of such an editor, with an empty history. */
 export function codeState(text: string, label: string, extensions: Extension): EditorState {
   return EditorState.create({
@@ -101,8 +125,16 @@ export function codeState(text: string, label: string, extensions: Extension): E
       drawSelection(),
       indentOnInput(),
       bracketMatching(),
+      closeBrackets(),
+      search({ top: true }),
       syntaxHighlighting(colours),
-      keymap.of([{ key: "Enter", run: insertNewlineAndIndent }, ...defaultKeymap, ...historyKeymap]),
+      keymap.of([
+        { key: "Enter", run: insertNewlineAndIndent },
+        ...closeBracketsKeymap,
+        ...searchKeymap,
+        ...defaultKeymap,
+        ...historyKeymap,
+      ]),
       EditorView.contentAttributes.of({ "aria-label": label }),
       EditorView.lineWrapping,
       theme,

@@ -140,7 +140,8 @@ export class OwnApps {
       return Object.fromEntries([...pathsOf(page).keys()].map((id) => [id, { opens: true }]));
     }
     if (own === "terminal") {
-      return { b: { value: transcript(this.turns) + (draft === undefined ? "" : `\n${draft}`) } };
+      const log = transcript(this.turns) + (draft === undefined ? "" : `\n${draft}`);
+      return { b: { value: log }, c: { earlier: this.turns.map(({ line }) => line) } };
     }
     if (own === "file") {
       const text = draft ?? findFile(this.system, path)?.text ?? "";

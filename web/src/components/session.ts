@@ -10,6 +10,7 @@ import { marker } from "./code";
 import { Review } from "./review";
 
 const SYNC_AFTER_MS = 1500;
+const AGAIN_AFTER_MS = 5000;
 
 const fromServer = Annotation.define<boolean>();
 
@@ -234,6 +235,8 @@ export class EditingSession {
         this.end(result.text);
         this.finish(before, result);
       } catch (error) {
+        if (error instanceof ApiError && error.detail.param === "text" && spans.length === 0)
+          throw new Error(`${sentenceOf(error)} Select what to rewrite.`);
         if (!(error instanceof DOMException && error.name === "AbortError")) throw error;
         await document?.refresh();
         this.tell("Stopped; the text is as it was.");
@@ -344,7 +347,20 @@ export class EditingSession {
     if (!update.transactions.some((each) => each.docChanged && each.annotation(fromServer) !== true)) return;
     this.undone = [];
     clearTimeout(this.syncing);
-    if (this.document === null) return;
-    this.syncing = window.setTimeout(() => this.inTurn(() => this.sync()), SYNC_AFTER_MS);
+    if (this.document !== null) this.syncLater(SYNC_AFTER_MS);
+  }
+
+  /** Tries again until the server can be reached. */
+  private syncLater(ms: number): void {
+    const send = async () => {
+      try {
+        await this.sync();
+        if (this.state.isRefusal) this.tell("");
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 0) this.syncLater(AGAIN_AFTER_MS);
+        throw error;
+      }
+    };
+    this.syncing = window.setTimeout(() => this.inTurn(send), ms);
   }
 }

@@ -134,9 +134,11 @@ export class TokenPanelElement extends LitElement {
                   aria-label="Replace with"
                   placeholder="Replace with …"
                   autocomplete="off"
+                  required
                 />
                 <button>Replace</button>
               </form>
+              <button @click=${() => this.send({ kind: "write", text: "" })}>Delete</button>
             </div>`
           : nothing
       }

@@ -16,6 +16,7 @@ import type { TokenAction } from "../components/token-panel";
 import { api } from "../core/api";
 import { saveFile } from "../core/files";
 import { undoKey } from "../core/keys";
+import { knowing } from "../core/prose";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
 import { current, go, held, noSteps, push, type Steps } from "../core/steps";
 import { kindsInstead } from "../core/kinds";
@@ -41,6 +42,8 @@ import { textOf, type CanvasView } from "../core/canvas";
 import { readTraces } from "../core/trace";
 import { pageStyles } from "./canvas-styles";
 
+/** A prompt whose answer is revised while it forms. */
+const FIRST = "answer, then derive: 7*6+3^2";
 const NO_PINS: readonly Span[] = [];
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;
@@ -110,7 +113,8 @@ export class CanvasPage extends LitElement {
 
   private begin(): void {
     const card = this.models.find(this.asked.model) ?? this.models.cards?.[0];
-    const prompt = this.asked.prompt || (card?.sfumato.kinds[0]?.example ?? "");
+    const first = knowing(this.models.cards ?? [], FIRST) === card ? FIRST : card?.sfumato.kinds[0]?.example;
+    const prompt = this.asked.prompt || (first ?? "");
     this.asked = { ...this.asked, model: card?.id ?? "", prompt };
     this.openShared();
   }

@@ -116,7 +116,8 @@ export class DesktopPage extends LitElement implements Host {
     await this.updateComplete;
     const found = this.renderRoot.querySelector<WindowElement>(`sf-window[data-id="${id}"]`);
     await found?.updateComplete;
-    found?.focus();
+    if (this.find(id)?.app.own === "terminal") found?.querySelector("sf-screen")?.focusField();
+    else found?.focus();
   }
 
   private bringBack({ id }: Win): void {
@@ -416,8 +417,8 @@ export class DesktopPage extends LitElement implements Host {
   /** Where a sentence says what to change in a window. */
   private command(win: Win) {
     const isFile = win.app.own === "file";
-    if (!isFile && !this.own.canMake) return nothing;
     const isWriting = win.isWriting || this.own.isWriting(win.app);
+    if (!isFile && !(win.app.own === "terminal" ? isWriting : this.own.canMake)) return nothing;
     const stop = () => {
       this.stopping.get(win.id)?.abort();
       this.own.stop(win.app);
@@ -425,25 +426,27 @@ export class DesktopPage extends LitElement implements Host {
     return html`<form
       @submit=${(event: SubmitEvent) => this.onSentence(event, (said) => void this.ask(win.id, said), isWriting)}
     >
-      <input
-        name="said"
-        aria-label=${`Say what to ${isFile ? "write" : "change"} in ${win.app.name}`}
-        placeholder=${isFile ? "Say what to write …" : "Say what to change …"}
-        autocomplete="off"
-      />
+      ${
+        win.app.own === "terminal"
+          ? nothing
+          : html`<input
+              name="said"
+              aria-label=${`Say what to ${isFile ? "write" : "change"} in ${win.app.name}`}
+              placeholder=${isFile ? "Say what to write …" : "Say what to change …"}
+              autocomplete="off"
+            />`
+      }
       ${
         isWriting
           ? html`<button type="button" @click=${stop}>Stop</button>`
-          : win.app.own === "terminal"
-            ? nothing
-            : html`<button
-                type="button"
-                aria-label=${`Undo in ${win.app.name}`}
-                ?disabled=${isFile ? !this.own.canUndo(win.app.path ?? "") : win.pages.at < 1}
-                @click=${() => this.go(win, -1)}
-              >
-                Undo
-              </button>`
+          : html`<button
+              type="button"
+              aria-label=${`Undo in ${win.app.name}`}
+              ?disabled=${isFile ? !this.own.canUndo(win.app.path ?? "") : win.pages.at < 1}
+              @click=${() => this.go(win, -1)}
+            >
+              Undo
+            </button>`
       }
     </form>`;
   }

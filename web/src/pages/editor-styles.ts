@@ -17,7 +17,8 @@ export const editorStyles = css`
   }
   .editor .cm-editor {
     min-height: 16rem;
-    max-height: 65dvh;
+    /* What is done with the text stays in view. */
+    max-height: max(16rem, min(65dvh, 100dvh - 25rem));
   }
   .main {
     display: grid;

@@ -8,7 +8,7 @@ import { EditorView, keymap } from "@codemirror/view";
 import { html, LitElement, nothing, type PropertyValues } from "lit";
 import { customElement, property, query, state } from "lit/decorators.js";
 import { controls } from "../components/base";
-import { codeEditor, codeState } from "../components/code";
+import { codeEditor, codeState, indenting } from "../components/code";
 import { ghostText } from "../components/ghost";
 import { acceptChange } from "../components/review";
 import { Models } from "../components/models";
@@ -95,7 +95,7 @@ export class EditorPage extends LitElement implements SessionHost {
       root: this.renderRoot as ShadowRoot,
       label: LABEL,
       text: this.first.text,
-      extensions: this.extensions(),
+      extensions: this.extensions(this.first.text),
     });
     this.session.attach(this.editor);
     // What is asked before the models are there waits for them.
@@ -162,7 +162,7 @@ export class EditorPage extends LitElement implements SessionHost {
     return kinds.flatMap(({ instruction }) => (typeof instruction === "string" ? [instruction] : []));
   }
 
-  private extensions(): Extension {
+  private extensions(text: string): Extension {
     const always = (command: () => void) => () => {
       command();
       return true;
@@ -181,7 +181,7 @@ export class EditorPage extends LitElement implements SessionHost {
         ]),
       ),
       keymap.of([indentWithTab]),
-      this.language.of(this.highlighting()),
+      this.language.of(this.writing(text)),
       this.session.extension,
       EditorView.updateListener.of(({ docChanged }) => {
         if (!docChanged) return;
@@ -199,13 +199,14 @@ export class EditorPage extends LitElement implements SessionHost {
     ];
   }
 
-  private highlighting(): Extension {
-    return this.fileName.endsWith(".json") ? json() : this.fileName.endsWith(".py") ? python() : [];
+  private writing(text: string): Extension {
+    if (this.fileName.endsWith(".json")) return [json(), indenting(text, 2)];
+    return [this.fileName.endsWith(".py") ? python() : [], indenting(text, 4)];
   }
 
   private rename(event: Event): void {
     this.fileName = (event.target as HTMLInputElement).value;
-    this.editor.dispatch({ effects: this.language.reconfigure(this.highlighting()) });
+    this.editor.dispatch({ effects: this.language.reconfigure(this.writing(this.session.text)) });
   }
 
   private onUndoKey(event: KeyboardEvent): boolean {
@@ -240,7 +241,7 @@ export class EditorPage extends LitElement implements SessionHost {
     if (before.text !== "" && !examples.some((each) => each.text === before.text))
       say(`“${name}” took the place of “${before.name}”.`, { label: "Undo", run });
     this.fileName = name;
-    this.editor.setState(codeState(text, LABEL, this.extensions()));
+    this.editor.setState(codeState(text, LABEL, this.extensions(text)));
     this.session.reset(text);
     this.session.tell(`${name} is open.`);
   }
@@ -336,19 +337,26 @@ export class EditorPage extends LitElement implements SessionHost {
 
   private asking(isRunning: boolean) {
     const { numSelected } = this.session.state;
+    const onChange = (event: Event) => (this.instruction = (event.target as HTMLInputElement).value);
     const places = numSelected === 1 ? "the selection" : `${numSelected} selections`;
     return html`<div class="ask">
         <label
           >Instruction
-          <input
-            list="instructions"
-            .value=${this.instruction}
-            @input=${(event: Event) => (this.instruction = (event.target as HTMLInputElement).value)}
-            @keydown=${(event: KeyboardEvent) => event.key === "Enter" && this.session.rewrite()}
-        /></label>
-        <datalist id="instructions">
-          ${this.instructions.map((each) => html`<option value=${each}></option>`)}
-        </datalist>
+          ${
+            // A model of fixed tasks takes only what it was trained on.
+            this.instructions.length > 0
+              ? html`<select @change=${onChange}>
+                  ${this.instructions.map(
+                    (each) => html`<option .selected=${each === this.instruction}>${each}</option>`,
+                  )}
+                </select>`
+              : html`<input
+                  .value=${this.instruction}
+                  @input=${onChange}
+                  @keydown=${(event: KeyboardEvent) => event.key === "Enter" && this.session.rewrite()}
+                />`
+          }</label
+        >
         ${startStop({
           label: numSelected > 0 ? `Rewrite ${places}` : "Find and rewrite doubtful code",
           isRunning,
@@ -433,6 +441,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Esc", "Tab"], "leave the editor"],
   [["Ctrl Z"], "undo what was typed, then revisions"],
   [["Ctrl Shift Z"], "redo"],
+  [["Ctrl F"], "search and replace"],
   [["F8", "Shift F8"], "next and previous change"],
   [["Ctrl Alt Y", "Ctrl Alt N"], "accept the change, or reject it"],
   [["Ctrl"], "and drag: select several places"],

@@ -30,7 +30,7 @@ interface Step {
 const FIRST = "a to-do list with ten items about moving house, four done";
 const STARTS = [
   FIRST,
-  "a table about books with five rows, columns name, author and year",
+  "a numbered list about music with five things",
   "a to-do list for football with 7 tasks and an input for new ones with a dark theme",
 ];
 const STORED = "todo.steps";

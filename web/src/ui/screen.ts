@@ -24,6 +24,8 @@ export interface Bound {
   /** Whether a field has many lines. */
   readonly isLong?: boolean;
   readonly isReadonly?: boolean;
+  /** What was entered in a field before, the last last: its arrow keys bring it back. */
+  readonly earlier?: readonly string[];
   /** Whether an entry can be opened. */
   readonly opens?: boolean;
 }
@@ -253,13 +255,22 @@ export class ScreenElement extends LitElement {
   }
 
   private input(of: Component) {
-    const { value, isLong = false, isReadonly = false } = this.bound[of.id] ?? {};
+    const { value, isLong = false, isReadonly = false, earlier } = this.bound[of.id] ?? {};
     const onInput = (event: Event) => {
       if (value !== undefined) this.clicked(of.id, "input", (event.target as Field).value);
     };
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "Enter" || event.isComposing) return;
       const field = event.target as HTMLInputElement;
+      const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      if (by !== undefined && earlier !== undefined) {
+        event.preventDefault();
+        const at = Number(field.dataset.at ?? earlier.length) + by;
+        if (at < 0 || at > earlier.length) return;
+        field.dataset.at = String(at);
+        field.value = earlier[at] ?? "";
+      }
+      if (event.key !== "Enter" || event.isComposing) return;
+      delete field.dataset.at;
       if (value !== undefined) onInput(event);
       else if (this.clicked(of.id, "enter", field.value)) {
         this.effect(enter(this.shown(), of.id, this.values()));
@@ -447,6 +458,11 @@ export class ScreenElement extends LitElement {
     const fields = this.renderRoot.querySelectorAll<HTMLInputElement>("[data-edited]");
     this.editing = null;
     this.act({ type: "rename", slot: id, says: [...fields].map(({ value }) => value) });
+  }
+
+  /** Puts the keyboard into its first field. */
+  focusField(): void {
+    this.renderRoot.querySelector<HTMLElement>("[data-field]")?.focus();
   }
 
   private shown(): Component {

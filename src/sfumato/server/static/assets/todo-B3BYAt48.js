@@ -1,0 +1,141 @@
+import{e as O,i as M,o as _,r as u,g as A,y as v,c as P,d,C as R,v as K,q as N,b as k,F as L,u as F,x as m,A as w,f as I}from"./index-B-2m6CnZ.js";import{M as H}from"./models-DYu-8x4E.js";import{o as q}from"./other-tab-BMXNdeDA.js";import{s as z}from"./start-stop-ByQUgeOp.js";import{b as X,i as Z,c as B,a as G}from"./keys-DLLRk-zh.js";import{g as U,p as J,c as p,n as W}from"./steps-Bb5mR1ze.js";import{w as j,v as Q,g as x,i as V,t as g,b as Y,c as T,d as ee,o as te,U as se,N as ie,P as C,e as re,h as oe,p as ne,M as ae}from"./screen-ncMnfOy_.js";import"./answer-Dq_JPhge.js";import"./canvas-BqwZnn-S.js";import"./offsets-EgNy2a1f.js";import"./take-R79uc_On.js";import"./live-CRQoKdfx.js";import"./repeat-C0Qop9o0.js";import"./focus-BpYcMQ1a.js";var le=Object.defineProperty,he=Object.getOwnPropertyDescriptor,$=(t,e,s,i)=>{for(var r=i>1?void 0:i?he(e,s):e,n=t.length-1,o;n>=0;n--)(o=t[n])&&(r=(i?o(e,s,r):o(r))||r);return i&&r&&le(e,s,r),r};let b=class extends A{constructor(){super(...arguments),this.hint="",this.mode="idle",this.recorder=null,this.presses=0}disconnectedCallback(){super.disconnectedCallback(),this.end()}async begin(){if(this.mode!=="idle")return;this.mode="recording";const t=++this.presses;try{const e=await navigator.mediaDevices.getUserMedia({audio:!0});if(t!==this.presses||this.mode!=="recording"||!this.isConnected){for(const i of e.getTracks())i.stop();return}const s=[];this.recorder=new MediaRecorder(e),this.recorder.addEventListener("dataavailable",({data:i})=>s.push(i)),this.recorder.addEventListener("stop",()=>{for(const i of e.getTracks())i.stop();this.read(new Blob(s,{type:this.recorder?.mimeType??""}))}),this.recorder.start()}catch{this.mode="idle",v(new Error("No microphone: connect one and allow it in the browser, or type"))}}end(){this.mode==="recording"&&(this.recorder?.state==="recording"?this.recorder.stop():this.mode="idle")}async read(t){this.mode="reading";const e=new FormData;e.append("file",t,"command.webm"),e.append("model","whisper-1"),e.append("language","en"),this.hint!==""&&e.append("prompt",this.hint);try{const{text:s}=await P.json("POST","/v1/audio/transcriptions",e);this.dispatchEvent(new CustomEvent("sf-heard",{detail:s.trim(),bubbles:!0,composed:!0}))}catch(s){v(s)}finally{this.mode="idle"}}render(){const t={idle:"Hold to talk",recording:"Listening …",reading:"Reading …"}[this.mode];return d`<button
+      type="button"
+      class=${this.mode}
+      ?disabled=${this.mode==="reading"}
+      @pointerdown=${()=>this.begin()}
+      @pointerup=${()=>this.end()}
+      @pointerleave=${()=>this.end()}
+      @blur=${()=>this.end()}
+      @keydown=${e=>e.key===" "&&!e.repeat&&void this.begin()}
+      @keyup=${e=>e.key===" "&&this.end()}
+    >
+      ${t}
+    </button>`}};b.styles=[O,M`
+      button.recording {
+        background: var(--error);
+        color: var(--bg);
+      }
+    `];$([_()],b.prototype,"hint",2);$([u()],b.prototype,"mode",2);b=$([R("sf-talk")],b);function de(t){const e=[...j(t)],[s]=e.filter(({kind:a,children:f})=>(a==="list"||a==="table")&&f.length>0),i=Q(s?.children??[]),r=i.filter(({kind:a})=>a==="checkbox"),n=a=>x(a,"on")===void 0,o=s?.kind==="table"?s.cells[0]?.toLowerCase():"name",l=e.find(({kind:a})=>a==="button");return[...i.length>1?[`sort by ${o??"name"}`]:[],x(t,"theme")==="dark"?"light mode":"dark mode",...r.some(n)&&!r.every(n)?["show only the open ones"]:[],...i.length>1?["delete the second"]:[],...r[0]!==void 0&&n(r[0])?["tick off the first one"]:[],...s===void 0&&l!==void 0?[`rename ${l.text} to Ready`,`make the ${l.text} button green`]:[]]}var ce=Object.defineProperty,pe=Object.getOwnPropertyDescriptor,c=(t,e,s,i)=>{for(var r=i>1?void 0:i?pe(e,s):e,n=t.length-1,o;n>=0;n--)(o=t[n])&&(r=(i?o(e,s,r):o(r))||r);return i&&r&&ce(e,s,r),r};const me="a to-do list with ten items about moving house, four done",ue=[me,"a numbered list about music with five things","a to-do list for football with 7 tasks and an input for new ones with a dark theme"],y="todo.steps",S=20,fe=600;function D(t){try{const{all:e,at:s}=t,i=e.map(({page:r,said:n,ms:o})=>({page:ne(r),said:n,ms:o}));return U({all:i,at:s},0)}catch{return W()}}function E(t){return t===void 0?ue:de(t.page)}let h=class extends A{constructor(){super(...arguments),this.place="",this.models=new H(this,V),this.steps=D(K(y,null)),this.draft=null,this.isWriting=!1,this.sentence="",this.elsewhere=null,this.stopping=new AbortController,this.retract=()=>{},this.asked=0,this.onKey=t=>{const e=X(t);e===0&&!Z(t)||(t.preventDefault(),e===0?this.input?.focus():this.move(e))}}firstUpdated(){N(y,t=>this.elsewhere=t)}connectedCallback(){super.connectedCallback(),addEventListener("keydown",this.onKey)}disconnectedCallback(){super.disconnectedCallback(),removeEventListener("keydown",this.onKey)}takeOver(t){this.steps=D(t),this.elsewhere=null,k("This is what the other tab shows.")}move(t){const e=this.steps.at;this.steps=U(this.steps,t),this.steps.at!==e&&(this.retract(),this.keep()),t!==0&&L(t,this.steps.at!==e)}keep(){this.elsewhere=null;const{all:t,at:e}=this.steps,s=Math.max(0,Math.min(e,t.length-S)),i=t.slice(s,s+S).map(r=>({...r,page:g(r.page)}));F(y,{all:i,at:e-s})}show(t,e,s){this.steps=J(this.steps,{page:t,said:e,ms:s}),this.keep()}showSaid(t,e,s){const i=p(this.steps)?.page;if(this.show(t,e,s),i===void 0){const o=-Math.min(0,Y(t,e)??0);o>0?m(`The model wrote ${o} fewer than you asked for.`):k("Done.");return}const r=T(i,t)||"changed",n=()=>{const{all:o,at:l}=this.steps,a=o.findIndex(f=>f.page===t);a>0&&a<=l&&this.move(a-1-l)};this.retract=m(`${r.charAt(0).toUpperCase()}${r.slice(1)}.`,{label:"Undo",run:n})}async command(t){const e=t.trim();if(e===""||this.isWriting)return;const s=B(e);if(s!==0&&p(this.steps)!==void 0){this.sentence="",this.move(s);return}if(G(e)&&p(this.steps)!==void 0){this.startAgain();return}const i=this.sentence.trim()===e;i&&(this.sentence="");let r=!1;this.isWriting=!0,this.stopping=new AbortController;const n=p(this.steps)?.page??null;try{await this.models.load();const o=this.models.cards?.[0];if(o===void 0)return;const l=await ee(P,o.id,e,{page:n,seed:this.asked++,signal:this.stopping.signal,onDraft:f=>this.draft=f});r=!0;const a=te(p(this.steps)?.page??null,n,l);n!==null&&g(l.page)===g(n)?m(se):this.showSaid(a,e,l.ms)}catch(o){o instanceof ie||o instanceof C?m(o.message):this.stopping.signal.aborted||v(o)}finally{this.isWriting=!1,this.draft=null,i&&!r&&this.sentence===""&&(this.sentence=e)}}onEffect(t){const{detail:e}=t,s=p(this.steps)?.page;if(s!==void 0&&(e.say!==void 0&&m(e.say),e.ask!==void 0&&this.command(e.ask),!(e.program===void 0||e.program==="")))try{const i=re(s,e.program);g(i)!==g(s)&&this.show(i,T(s,i)||"changed",null)}catch(i){t.preventDefault(),v(i instanceof C?ae:i)}}hint(t){const e=t===void 0?[]:[...j(t.page)].flatMap(({text:i,cells:r})=>[i,...r]);return[...E(t),...e.filter(i=>i!=="")].join(". ").slice(0,fe)}startAgain(){this.stopping.abort();const t=this.steps;this.steps=W(),this.keep(),m("Cleared.",{label:"Undo",run:()=>{this.steps=t,this.keep()}}),this.sentence="",this.updateComplete.then(()=>this.input.focus())}render(){if(this.models.cards?.length===0)return d`<div class="page">
+        <h1>To-do</h1>
+        ${this.models.notice("No model on this server writes screens; start it with one: sfumato serve ui")}
+      </div>`;const t=p(this.steps),e=E(t);return d`<div class="page">
+      <h1>To-do</h1>
+      <p class="muted intro">
+        Describe an app and it appears; each sentence after that changes what it is about, and nothing else.
+      </p>
+      <form
+        @submit=${s=>{s.preventDefault(),this.command(this.sentence)}}
+      >
+        <label
+          >${t===void 0?"Say what you want":"Say what to change"}
+          <input
+            id="command"
+            autocomplete="off"
+            placeholder=${e[0]??""}
+            .value=${this.sentence}
+            @input=${s=>this.sentence=s.target.value}
+        /></label>
+        ${z({label:"Do it",isRunning:this.isWriting,canStart:this.sentence.trim()!=="",stop:()=>this.stopping.abort()})}
+        <sf-talk
+          .hint=${this.hint(t)}
+          @sf-heard=${({detail:s})=>{this.sentence=s,this.command(s)}}
+        ></sf-talk>
+      </form>
+      ${this.models.failure()}
+      <div class="chips" aria-label="Examples" role="group">
+        ${e.map(s=>d`<button ?disabled=${this.isWriting} @click=${()=>this.command(s)}>${s}</button>`)}
+      </div>
+      ${this.elsewhere===null?w:this.other(this.elsewhere)}
+      <div class="screen" aria-busy=${String(this.isWriting)}>
+        ${t===void 0&&this.draft===null?d`<p class="empty muted">
+                Describe a list, a table or a form above and it appears here. Then say what to change, or use
+                it as it is: everything on it works.
+              </p>`:d`<sf-screen
+                .page=${this.draft??t?.page??null}
+                ?draft=${this.draft!==null}
+                @sf-effect=${s=>this.onEffect(s)}
+              ></sf-screen>`}
+      </div>
+      ${t===void 0?w:this.history(t)}
+    </div>`}other(t){return q("Another tab changed this app; what is changed here next replaces that.",[{label:"Show the other one",run:()=>this.takeOver(t)},{label:"Keep this one",run:()=>this.keep()}])}history(t){const{all:e,at:s}=this.steps;return d`<div class="row bar">
+        <span class="row">
+          <button ?disabled=${s<1} title="Ctrl+Z" @click=${()=>this.move(-1)}>Undo</button>
+          <button ?disabled=${s>=e.length-1} title="Ctrl+Shift+Z" @click=${()=>this.move(1)}>
+            Redo
+          </button>
+          <button class="quiet" @click=${()=>this.startAgain()}>Start again</button>
+        </span>
+        <span class="figures">${t.ms===null?"":`${Math.round(t.ms)} ms`}</span>
+      </div>
+      <details>
+        <summary>History of changes</summary>
+        <ol>
+          ${oe(e).map(({said:i,first:r,last:n})=>d`<li>
+                <button
+                  class="quiet"
+                  aria-current=${r<=s&&s<=n?"step":w}
+                  @click=${()=>this.move(n-s)}
+                >
+                  ${i}
+                </button>
+              </li>`)}
+        </ol>
+      </details>`}};h.styles=[O,M`
+      .page {
+        display: grid;
+        gap: 0.9rem;
+        grid-template-columns: minmax(0, 1fr);
+        max-width: 52rem;
+        margin-inline: auto;
+      }
+      form {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.5rem;
+        align-items: end;
+      }
+      form label {
+        flex: 1 1 16rem;
+      }
+      .chips {
+        display: flex;
+        flex-wrap: wrap;
+        gap: 0.4rem;
+      }
+      .chips button {
+        border-radius: 999px;
+        padding: 0.2rem 0.8rem;
+        font-size: 0.875rem;
+      }
+      .screen {
+        display: grid;
+        border: 1px solid var(--line);
+        border-radius: 14px;
+        overflow: hidden;
+        min-height: 12rem;
+        background: var(--surface);
+      }
+      .empty {
+        display: grid;
+        place-items: center;
+        min-height: 12rem;
+        padding: 1rem;
+        text-align: center;
+      }
+      .bar {
+        justify-content: space-between;
+      }
+      ol {
+        margin: 0;
+        padding-left: 1.4rem;
+        font-size: 0.875rem;
+      }
+      ol button {
+        padding: 0.1rem 0.4rem;
+        vertical-align: top;
+        text-align: left;
+      }
+      ol [aria-current] {
+        font-weight: 600;
+      }
+    `];c([_()],h.prototype,"place",2);c([u()],h.prototype,"steps",2);c([u()],h.prototype,"draft",2);c([u()],h.prototype,"isWriting",2);c([u()],h.prototype,"sentence",2);c([u()],h.prototype,"elsewhere",2);c([I("#command")],h.prototype,"input",2);h=c([R("sf-todo-page")],h);export{h as TodoPage};
