@@ -2,7 +2,7 @@
 import { css, html, LitElement, nothing } from "lit";
 import { customElement, property, query } from "lit/decorators.js";
 import { live } from "lit/directives/live.js";
-import { takes } from "../core/kinds";
+import { FIRST, takes } from "../core/kinds";
 import type { ModelCard } from "../core/protocol";
 import type { Options, Shared } from "../core/share";
 import { pageStyles } from "../pages/canvas-styles";
@@ -62,7 +62,7 @@ export class AskingElement extends LitElement {
     const { prompt } = this.asked;
     const card = this.cards.find(({ id }) => id === model);
     const examples = this.cards.flatMap(({ sfumato }) => sfumato.kinds.map(({ example }) => example));
-    const isOwn = prompt.trim() !== "" && !examples.includes(prompt);
+    const isOwn = prompt.trim() !== "" && prompt !== FIRST && !examples.includes(prompt);
     const isKept = isOwn || card === undefined || takes(card, prompt);
     const next = isKept ? prompt : (card.sfumato.kinds[0]?.example ?? prompt);
     this.change({ model, prompt: next, options: {}, turns: [] });

@@ -1,6 +1,9 @@
 /** Whether a prompt is one that a model was trained on, as `sfumato.data.kinds` tells. */
 import type { ModelCard, PromptKind } from "./protocol";
 
+/** What the canvas page begins with, where a model takes it: its answer is revised while it forms. */
+export const FIRST = "answer, then derive: 7*6+3^2";
+
 /** What tells of a model's kinds: its card. */
 interface Kinds {
   readonly sfumato: { readonly kinds: readonly PromptKind[] };

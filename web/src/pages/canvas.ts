@@ -19,7 +19,7 @@ import { undoKey } from "../core/keys";
 import { knowing } from "../core/prose";
 import { isMotionReduced, remember, remembered } from "../core/preferences";
 import { current, go, held, noSteps, push, type Steps } from "../core/steps";
-import { kindsInstead } from "../core/kinds";
+import { FIRST, kindsInstead } from "../core/kinds";
 import type { CanvasRequest, Span } from "../core/protocol";
 import { announce, say, sayError, tellMove } from "../core/say";
 import { isShareable, readShared, requestOf, sharedHash, sharedOf, type Shared } from "../core/share";
@@ -42,8 +42,6 @@ import { textOf, type CanvasView } from "../core/canvas";
 import { readTraces } from "../core/trace";
 import { pageStyles } from "./canvas-styles";
 
-/** A prompt whose answer is revised while it forms. */
-const FIRST = "answer, then derive: 7*6+3^2";
 const NO_PINS: readonly Span[] = [];
 /** What takes less cannot be watched. */
 const SEEN_MS = 1500;

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-B-2m6CnZ.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-DLLRk-zh.js";/**
+import{E as n,A as s}from"./index-Dj6nRN8O.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-DbHZ91uv.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

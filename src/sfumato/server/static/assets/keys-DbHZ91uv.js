@@ -1,4 +1,4 @@
-import{l as d}from"./index-B-2m6CnZ.js";/**
+import{l as d}from"./index-Dj6nRN8O.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
