@@ -361,3 +361,31 @@ def test_app_that_was_not_written_yet_can_be_tried_again(page: Page):
     page.reload()
     window(page, "Kitchen").get_by_role("button", name="Try again").click()
     expect(window(page, "Kitchen").locator("table")).to_be_visible()
+
+
+def test_terminal_recalls_what_was_entered(page: Page):
+    page.goto("/desktop")
+    page.get_by_role("button", name="Terminal", exact=True).click()
+    command = window(page, "Terminal").get_by_label("Command")
+    expect(command).to_be_focused()
+    expect(window(page, "Terminal").get_by_label("Say what to change in Terminal")).to_have_count(0)
+    for line in ("ls", "cat shopping.txt"):
+        enter(page, line)
+    for key, line in (("Up", "cat shopping.txt"), ("Up", "ls"), ("Up", "ls"), ("Down", "cat shopping.txt"), ("Down", "")):
+        command.press(f"Arrow{key}")
+        expect(command).to_have_value(line)
+
+
+def test_window_can_be_maximised(page: Page):
+    page.goto("/desktop")
+    page.get_by_role("button", name="Files", exact=True).click()
+    files = window(page, "Files")
+    before = box_of(files)
+    files.get_by_role("button", name="Maximise Files").click()
+    surface = page.locator(".surface").evaluate("surface => [surface.clientWidth, surface.clientHeight]")
+    assert [box_of(files)["width"], box_of(files)["height"]] == surface
+    page.reload()
+    expect(files.get_by_role("button", name="Maximise Files")).to_be_visible()
+    assert [box_of(files)["width"], box_of(files)["height"]] == surface
+    files.get_by_role("heading", name="Files", level=2).first.dblclick()
+    assert box_of(files)["width"] == before["width"]

@@ -237,6 +237,43 @@ def test_text_of_another_tab_can_be_taken_over(page: Page):
     expect(offer).to_have_count(0)
 
 
+def test_file_is_kept_while_it_is_typed(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    page.locator(".cm-line").first.click()
+    page.keyboard.press("Control+a")
+    # Brackets close, and lines indent by four spaces.
+    page.keyboard.type("def area(a, b):\nif a:\nreturn a * b")
+    lines = ["def area(a, b):", "    if a:", "        return a * b"]
+    page.wait_for_function(
+        "text => JSON.parse(localStorage['sfumato.editor.file'] ?? '{}').text === text", arg="\n".join(lines)
+    )
+    other = page.context.new_page()
+    other.goto("/editor")
+    expect(other.locator(".cm-line")).to_have_text(lines)
+    # A tab that only shows it replaces nothing.
+    page.locator(".cm-line").last.click()
+    page.keyboard.press("End")
+    page.keyboard.type(" * 2")
+    page.wait_for_function("() => localStorage['sfumato.editor.file'].includes(' * 2')")
+    other.close(run_before_unload=True)
+    page.reload()
+    expect(page.locator(".cm-line").last).to_have_text("        return a * b * 2")
+
+
+def test_own_typing_is_no_change_to_review(page: Page):
+    page.goto("/editor")
+    expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()
+    rewrite(page)
+    page.locator(".cm-line").last.click()
+    page.keyboard.press("Control+End")
+    page.keyboard.type("# mine")
+    page.get_by_role("button", name="Reject all").click()
+    expect(page.get_by_text("The changes you rejected are undone.")).to_be_visible()
+    expect(page.locator(".cm-line", has_text="a + b")).to_be_visible()
+    expect(page.locator(".cm-line", has_text="# mine")).to_be_visible()
+
+
 def test_redo_works_with_caps_lock(page: Page):
     page.goto("/editor")
     expect(page.get_by_role("button", name="Find and rewrite")).to_be_enabled()

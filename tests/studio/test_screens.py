@@ -244,3 +244,24 @@ def test_screen_has_its_own_theme(page: Page, theme: str, check_accessibility: C
     dark = "rgb(23, 21, 29)"
     own = {"dark": dark, "sepia": "rgb(246, 236, 217)", "contrast": "rgb(0, 0, 0)"}
     assert grounds == [own.get(theme, "rgb(255, 255, 255)")] * 2
+
+
+def test_long_entries_can_be_typed(page: Page):
+    page.goto("/todo")
+    keep(page, "page\n list\n  checkbox: Milk\n input: New item\n button: Add")
+    field = page.get_by_label("New item")
+    long = "Call the plumber about the leaking kitchen tap before Friday"
+    field.fill(long)
+    field.press("Enter")
+    expect(page.get_by_role("checkbox", name=long)).to_be_visible()
+    expect(field).to_have_value("")
+    # The model reads its beginning, and changes what is meant all the same.
+    page.get_by_label("Say what to change").fill("tick off the second")
+    page.get_by_label("Say what to change").press("Enter")
+    expect(page.get_by_role("checkbox", name=long)).to_be_checked()
+
+    # What does not fit stays where it was typed.
+    field.fill(long * 3)
+    field.press("Enter")
+    expect(page.locator(".saying")).to_contain_text("use up to 120 characters")
+    expect(field).to_have_value(long * 3)

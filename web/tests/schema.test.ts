@@ -98,3 +98,13 @@ test.each<[object, string[]]>([
   const found = problemsOf(PET, value).map(({ pointer, message }) => `${pointer} ${message}`);
   expect(found.toSorted()).toEqual(expected.toSorted());
 });
+
+test("what a schema does not know is marked", () => {
+  const about = (schema: object, name: string) =>
+    fieldsOf(schema as never, { [name]: 1 }).children.find((each) => each.name === name)?.description;
+  expect(about({ properties: { age: {} } }, "size")).toContain("Not in the schema");
+  expect(about({ properties: { age: {} }, additionalProperties: false }, "size")).toContain("Not in");
+  expect(about({ properties: { age: {} } }, "age")).toBe("");
+  expect(about({ type: "object", additionalProperties: { type: "number" } }, "size")).toBe("");
+  expect(about({ type: "object", patternProperties: { "^s": {} } }, "size")).toBe("");
+});

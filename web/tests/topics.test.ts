@@ -15,7 +15,7 @@ import * as forum from "../src/core/forum";
 import { isFieldKey, undoKey, undoWords } from "../src/core/keys";
 import { addressOf, Kept, tidyTopic } from "../src/core/kept";
 import { chosenIn, labelOf, outliners, ownOutline, patternOf, readLines } from "../src/core/outline";
-import { knowing, linked, wholeSentences, writers } from "../src/core/prose";
+import { knowing, linked, wholeSentences, withoutLoop, writers } from "../src/core/prose";
 import type { CanvasEvent, ModelCard } from "../src/core/protocol";
 import { restOf } from "../src/core/router";
 
@@ -408,4 +408,14 @@ test("a canvas is followed until its pictures are there", async () => {
   const types = [];
   for await (const event of api.follow("c", { after: 4, pictures: true })) types.push(event.type);
   expect(types).toEqual(["canvas.done", "asset.ready", "asset.error"]);
+});
+
+test("a text that repeats itself ends there", () => {
+  const loop = "I'm not sure what you mean. ";
+  expect(withoutLoop(`Radios hum. ${loop}${loop}They are old. ${loop}${loop}`)).toBe(
+    `Radios hum. ${loop}`.trim(),
+  );
+  for (const text of [`${loop}Why? ${loop}The end.`, "No. No. No. No.", "", "One line"]) {
+    expect(withoutLoop(text)).toBe(text);
+  }
 });

@@ -69,6 +69,14 @@ export class TalkElement extends LitElement {
     else this.mode = "idle";
   }
 
+  /** Space is held like the pointer; Enter begins, and ends. */
+  private onKey(event: KeyboardEvent): void {
+    if (event.repeat || (event.key !== " " && event.key !== "Enter")) return;
+    if (event.key === "Enter") event.preventDefault();
+    if (event.key === "Enter" && this.mode === "recording") this.end();
+    else void this.begin();
+  }
+
   private async read(recording: Blob): Promise<void> {
     this.mode = "reading";
     const form = new FormData();
@@ -97,7 +105,7 @@ export class TalkElement extends LitElement {
       @pointerup=${() => this.end()}
       @pointerleave=${() => this.end()}
       @blur=${() => this.end()}
-      @keydown=${(event: KeyboardEvent) => event.key === " " && !event.repeat && void this.begin()}
+      @keydown=${(event: KeyboardEvent) => this.onKey(event)}
       @keyup=${(event: KeyboardEvent) => event.key === " " && this.end()}
     >
       ${label}

@@ -1,7 +1,7 @@
 /** A window: moved by its bar, resized by its corner, both also by keys. */
 import { css, html, LitElement } from "lit";
 import { customElement, property } from "lit/decorators.js";
-import { LEAST, within, type Place } from "../core/place";
+import { LEAST, placeBeside, within, type Place } from "../core/place";
 import { controls } from "./base";
 
 const STEP = 24;
@@ -21,6 +21,8 @@ export class WindowElement extends LitElement {
   @property() name = "";
   @property({ attribute: false }) place: Place = { x: 0, y: 0, width: 420, height: 420 };
   @property({ type: Boolean }) front = false;
+  /** Where it was before it was maximised. */
+  private smaller: Place | null = null;
   private readonly observer = new ResizeObserver(() => this.requestUpdate());
 
   static override styles = [
@@ -88,7 +90,8 @@ export class WindowElement extends LitElement {
           width: auto !important;
           height: auto !important;
         }
-        .corner {
+        .corner,
+        .maximise {
           display: none;
         }
       }
@@ -130,6 +133,21 @@ export class WindowElement extends LitElement {
       width: `${width}px`,
       height: `${height}px`,
     });
+  }
+
+  private get isFull(): boolean {
+    const { clientWidth = 0, clientHeight = 0 } = this.parentElement ?? {};
+    const { width, height } = this.shown;
+    return width === clientWidth && height === clientHeight;
+  }
+
+  /** Fills what it stands on, or goes back to where it was. */
+  private maximise(): void {
+    const { clientWidth: width = 0, clientHeight: height = 0 } = this.parentElement ?? {};
+    const full = { x: 0, y: 0, width, height };
+    const detail = this.isFull ? (this.smaller ?? placeBeside([], full)) : full;
+    this.smaller = this.isFull ? null : this.shown;
+    this.dispatchEvent(new CustomEvent("sf-place", { detail, bubbles: true, composed: true }));
   }
 
   private send(detail: "close" | "minimise" | "front"): void {
@@ -181,6 +199,7 @@ export class WindowElement extends LitElement {
         role="group"
         aria-label=${`Window ${this.name}: arrows move it, with Shift they resize it`}
         @keydown=${this.onKey}
+        @dblclick=${(event: Event) => event.target instanceof HTMLButtonElement || this.maximise()}
         @pointerdown=${(event: PointerEvent) => {
           this.drag(event, (by, from) => ({ x: from.x + by.x, y: from.y + by.y }));
         }}
@@ -188,6 +207,9 @@ export class WindowElement extends LitElement {
         <h2>${this.name}</h2>
         <button class="quiet" aria-label=${`Minimise ${this.name}`} @click=${() => this.send("minimise")}>
           –
+        </button>
+        <button class="quiet maximise" aria-label=${`Maximise ${this.name}`} @click=${() => this.maximise()}>
+          □
         </button>
         <button class="quiet" aria-label=${`Close ${this.name}`} @click=${() => this.send("close")}>✕</button>
       </header>

@@ -7,6 +7,8 @@ import type { Message, ModelCard } from "./protocol";
 
 /** Tokens of a paragraph. */
 const MAX_TOKENS = 100;
+/** Characters of a sentence that is not said three times. */
+const MIN_LOOP = 12;
 const MAX_LINKS = 5;
 
 /** The models that write whatever they are asked. Those that were shown kinds of prompts write nothing else. */
@@ -42,7 +44,8 @@ export async function prose(
     ...(isKnown ? {} : { max_tokens: MAX_TOKENS }),
   };
   const { text, reason } = await answerOf(ask(api, card, question, signal), onView);
-  const whole = reason === "length" ? wholeSentences(text) : text.trim();
+  const ended = reason === "length" ? wholeSentences(text) : text.trim();
+  const whole = isKnown ? ended : withoutLoop(ended);
   if (whole === "") throw new Error(`${card.id} wrote nothing; try again`);
   return whole;
 }
@@ -57,6 +60,18 @@ export function wholeSentences(text: string): string {
 export interface Piece {
   readonly text: string;
   readonly topic?: string;
+}
+
+/** A text without the rest that says the same sentence again and again, as small models do. */
+export function withoutLoop(text: string): string {
+  const found = new Map<string, number[]>();
+  for (const { 0: sentence, index } of text.matchAll(/[^.!?\n]+[.!?\n"”’]*/g)) {
+    const key = sentence.trim().toLowerCase();
+    const places = [...(found.get(key) ?? []), index];
+    found.set(key, places);
+    if (places.length === 3 && key.length >= MIN_LOOP) return text.slice(0, places[1]).trim();
+  }
+  return text;
 }
 
 const WORDS = /\p{Lu}[\p{L}\d'’-]*(?:(?: of| of the)? \p{Lu}[\p{L}\d'’-]*)+|\p{L}[\p{L}'’-]{2,}/gu;

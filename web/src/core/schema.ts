@@ -86,15 +86,15 @@ function fieldOf(given: unknown, root: Schema, value: unknown, path: Path, isReq
       ...Object.keys(isObject(schema.properties) ? schema.properties : {}),
       ...Object.keys(isObject(value) ? value : {}),
     ]);
-    const children = Array.from(names, (name) =>
-      fieldOf(
-        schemaOfProperty(schema, name),
-        root,
-        own(value, name),
-        [...path, name],
-        required.includes(name),
-      ),
-    );
+    const isOpen = Boolean(schema.additionalProperties) || "patternProperties" in schema;
+    const children = Array.from(names, (name) => {
+      const property = schemaOfProperty(schema, name);
+      const field = fieldOf(property, root, own(value, name), [...path, name], required.includes(name));
+      const isKnown = isOpen || own(schema.properties, name) !== undefined;
+      return isKnown
+        ? field
+        : { ...field, description: "Not in the schema: gone when the form is filled again." };
+    });
     return { ...common, control: "group", children };
   }
   if (schema.type === "array") {

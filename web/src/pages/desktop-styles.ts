@@ -31,7 +31,7 @@ export const desktopStyles = css`
   }
   .surface {
     position: relative;
-    min-height: 70vh;
+    min-height: max(30rem, 100dvh - 24rem);
     border: 1px solid var(--line);
     border-radius: 14px;
     /* Not hidden: a control that is focused would scroll all windows. */

@@ -1,4 +1,4 @@
-import{i as m,e as v,o as p,g as b,A as f,d as o,C as $,r as _,v as S,u as O,z as E}from"./index-Dj6nRN8O.js";import{C}from"./canvas-BrCpqqap.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-BNIAmVtG.js";const J=m`
+import{i as m,e as v,o as p,g as b,A as f,d as o,C as $,r as _,v as S,u as O,z as E}from"./index-CHXvjwGW.js";import{C}from"./canvas-AjEWP6nz.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-CEc54P3o.js";const J=m`
   :host,
   .page,
   form {

@@ -1,4 +1,4 @@
-import{E as w}from"./index-Dj6nRN8O.js";import{e as A,i as E,t as M}from"./offsets-EgNy2a1f.js";import{M as b,u as p,v,h as x,p as j}from"./keys-DbHZ91uv.js";/**
+import{E as w}from"./index-CHXvjwGW.js";import{e as A,i as E,t as M}from"./offsets-EgNy2a1f.js";import{M as b,u as p,v,h as x,p as j}from"./keys-B-DfzAeY.js";/**
  * @license
  * Copyright 2017 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-Dj6nRN8O.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-DbHZ91uv.js";/**
+import{E as n,A as s}from"./index-CHXvjwGW.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-B-DfzAeY.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

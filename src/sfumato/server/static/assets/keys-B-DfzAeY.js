@@ -1,4 +1,4 @@
-import{l as d}from"./index-Dj6nRN8O.js";/**
+import{l as d}from"./index-CHXvjwGW.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
