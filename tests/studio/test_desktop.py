@@ -371,7 +371,13 @@ def test_terminal_recalls_what_was_entered(page: Page):
     expect(window(page, "Terminal").get_by_label("Say what to change in Terminal")).to_have_count(0)
     for line in ("ls", "cat shopping.txt"):
         enter(page, line)
-    for key, line in (("Up", "cat shopping.txt"), ("Up", "ls"), ("Up", "ls"), ("Down", "cat shopping.txt"), ("Down", "")):
+    for key, line in (
+        ("Up", "cat shopping.txt"),
+        ("Up", "ls"),
+        ("Up", "ls"),
+        ("Down", "cat shopping.txt"),
+        ("Down", ""),
+    ):
         command.press(f"Arrow{key}")
         expect(command).to_have_value(line)
 
