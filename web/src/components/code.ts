@@ -73,6 +73,12 @@ const theme = EditorView.theme({
     border: "1px solid var(--line-strong)",
     borderRadius: "6px",
   },
+  ".cm-panels-top": { borderBottom: "1px solid var(--line)" },
+  ".cm-search.cm-panel": { padding: "0.4rem 2rem 0.4rem 0.5rem", fontFamily: "inherit" },
+  ".cm-search.cm-panel .cm-textfield": { minHeight: "0", padding: "0.2rem 0.5rem" },
+  ".cm-search.cm-panel label": { display: "inline-flex", alignItems: "center", gap: "0.25rem" },
+  ".cm-search.cm-panel input[type=checkbox]": { margin: "0" },
+  ".cm-search.cm-panel button[name=close]": { fontSize: "1.1rem", padding: "0.2rem 0.6rem" },
   ".cm-searchMatch": { background: "color-mix(in oklab, var(--warm) 30%, transparent)" },
   ".cm-searchMatch-selected": { background: "color-mix(in oklab, var(--accent) 40%, transparent)" },
   ".cm-specialChar": { color: "var(--error)" },
@@ -105,6 +111,11 @@ export function codeEditor(options: {
   return editor;
 }
 
+const PHRASES = {
+  ...{ next: "Next", previous: "Previous", all: "All", replace: "Replace", "replace all": "Replace all" },
+  ...{ "match case": "Match case", regexp: "Regular expression", "by word": "Whole words" },
+};
+
 /** Indents as a text does; one that is not indented yet, by so many spaces. */
 export function indenting(text: string, spaces: number): Extension {
   const [, found = " ".repeat(spaces)] = /^(\t| {2,8})\S/m.exec(text) ?? [];
@@ -127,6 +138,7 @@ export function codeState(text: string, label: string, extensions: Extension): E
       bracketMatching(),
       closeBrackets(),
       search({ top: true }),
+      EditorState.phrases.of(PHRASES),
       syntaxHighlighting(colours),
       keymap.of([
         { key: "Enter", run: insertNewlineAndIndent },
