@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from sfumato.mend import mender, sandbox, search
-from sfumato.mend.parsing import Bindings, find_error, read_meaning, read_traits
+from sfumato.mend.parsing import find_error, read_meaning
 from sfumato.text.lexemes import lex
 
 BEFORE = """
@@ -33,8 +33,9 @@ def mean(numbers: List[float], key, total: int = 0) -> float:
 
 
 def faults_of(source: str) -> dict[str, int]:
-    tree = ast.parse(source)
-    return read_traits(source, tree, Bindings(tree)).faults
+    meaning = read_meaning(source)
+    assert meaning is not None
+    return meaning.faults
 
 
 @pytest.mark.parametrize(

@@ -139,11 +139,7 @@ class Conversation:
         return bool(self.model.kinds)
 
     def take(self, text: str) -> bool:
-        """Answer a message or run a command; return False to leave.
-
-        Raises:
-            SfumatoError: if that fails; the conversation is unchanged.
-        """
+        """Answer a message or run a command; if that fails, nothing changes. Return False to leave."""
         if not text.strip():
             return True
         if not text.startswith("/"):

@@ -55,20 +55,6 @@ def print_model_report(name: str, model: Model, spec: GenerationSpec, family: st
     Args:
         model: may be on the meta device.
     """
-    report = _model_report(name, model, spec, family)
-    _print(report, _model_rows(report), as_json)
-
-
-def _print(report: dict[str, Any], rows: list[tuple[str, str]], as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(report))
-        return
-    width = max(len(name) for name, _ in rows)
-    for name, value in rows:
-        typer.echo(f"{name:<{width}}  {value}")
-
-
-def _model_report(name: str, model: Model, spec: GenerationSpec, family: str) -> dict[str, Any]:
     import torch
 
     from sfumato.costs import in_integers, measure_machine, model_size, step_cost
@@ -83,7 +69,7 @@ def _model_report(name: str, model: Model, spec: GenerationSpec, family: str) ->
     if multiplies_integers(torch.device("cpu")):
         min_s["w8a8"] = in_integers(machine).seconds(cost, 1)
     width = model.embedding_VD.shape[1]
-    return {
+    report = {
         "model": name,
         "family": family,
         "generation": spec.to_dict(),
@@ -110,6 +96,16 @@ def _model_report(name: str, model: Model, spec: GenerationSpec, family: str) ->
             **{f"least_seconds_{kind}": seconds for kind, seconds in min_s.items()},
         },
     }
+    _print(report, _model_rows(report), as_json)
+
+
+def _print(report: dict[str, Any], rows: list[tuple[str, str]], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(report))
+        return
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        typer.echo(f"{name:<{width}}  {value}")
 
 
 def _model_rows(report: dict[str, Any]) -> list[tuple[str, str]]:

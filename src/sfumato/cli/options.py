@@ -109,11 +109,7 @@ class Sampling:
     settings: Settings = None
 
     def apply_to(self, options: CanvasOptions) -> None:
-        """Write these settings into the options of a request.
-
-        Raises:
-            ConfigError, RequestError: if the sampler or a --set name is unknown.
-        """
+        """Write these settings into the options of a request."""
         options["seed"], options["steps"] = self.seed, self.steps
         options["sampler"], options["temperature"] = self.sampler, self.temperature
         for name, value in sampler_settings(self.settings, self.sampler).items():
@@ -146,11 +142,7 @@ class Constraints:
             raise RequestError(f"{' and '.join(given)} are both '-'; allowed: only one of them from stdin")
 
     def apply_to(self, options: ConstraintOptions) -> None:
-        """Write these constraints into the options of a request.
-
-        Raises:
-            RequestError: if the schema cannot be read.
-        """
+        """Write these constraints into the options of a request."""
         options["regex"], options["choices"], options["ban"] = self.regex, self.choice, self.ban
         if self.grammar is not None:
             options["grammar"] = read_file("grammar", self.grammar)
@@ -190,12 +182,7 @@ def expand(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def sampler_settings(settings: Sequence[str] | None, sampler: str | None = None) -> SamplerOptions:
-    """Parse `--set` for a sampler.
-
-    Raises:
-        ConfigError: if an entry has no "=".
-        RequestError: if the sampler has no such setting.
-    """
+    """Parse `--set` for a sampler."""
     from sfumato.config import parse_settings
     from sfumato.sampling.config import check_settings
     from sfumato.sampling.samplers.base import find_sampler

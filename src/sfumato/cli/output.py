@@ -159,11 +159,7 @@ def check_target(name: str, path: str) -> None:
 
 
 def may_write(target: str) -> bool:
-    """Ask whether to write something.
-
-    Raises:
-        RequestError: if there is no terminal to ask on.
-    """
+    """Ask whether to write something."""
     if not sys.stdin.isatty():
         raise RequestError("cannot ask: stdin is not a terminal; allowed: --yes to write, --dry-run not to")
     return typer.confirm(f"write {target}?", err=True)

@@ -48,12 +48,7 @@ class RemoteModel:
         return self._card.context_length
 
     def stream(self, prompt: Sequence[Mapping[str, object]], **options: Unpack[GenerateOptions]) -> Iterator[Event]:
-        """Answer a conversation like `TextModel.stream`; events have no tokens.
-
-        Raises:
-            CapacityError: if the conversation does not fit.
-            ServerError, UnreachableError: if the server refuses, or does not answer.
-        """
+        """Answer a conversation like `TextModel.stream`, without tokens; CapacityError if it does not fit."""
         drafts = self._client.stream(prompt, **_client_options(options, self._card.name))
         try:
             first = next(drafts)

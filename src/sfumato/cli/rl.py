@@ -72,12 +72,7 @@ def rl(recipe: RecipePath, overrides: Overrides = None, resume: Resume = False, 
 
 
 def make_trainer(model: TextModel, recipe: RLRecipe, directory: Path, on_record: Callable[[Record], None]) -> RLTrainer:
-    """A trainer with answers from the engine, rewards from the tasks' checkers, and scores.
-
-    Raises:
-        ConfigError: if the steps of this model or sampling method cannot be replayed.
-        RequestError: if a sampler setting is not allowed.
-    """
+    """A trainer with answers from the engine, rewards from the tasks' checkers, and scores."""
     from sfumato.checkpoints.load import Checkpoint
     from sfumato.data.tasks import find_task
     from sfumato.engine.model import TextModel

@@ -191,21 +191,13 @@ def ask_answer(prompt: Prompt, options: ClientOptions, *, n: int = 1, stream: bo
 
 
 def ask_infill(prefix: str, suffix: str, prompt: str | None, options: ClientOptions, *, n: int) -> Ask:
-    """A request to fill the gap between two texts.
-
-    Raises:
-        RequestError: if an option is unknown.
-    """
+    """A request to fill the gap between two texts; RequestError if an option is unknown."""
     gap = _without_none({"prompt": prefix, "suffix": suffix, "message": prompt})
     return Ask.post("/v1/fim/completions", gap | _nest(_given(options) | {"n": n}))
 
 
 def ask_canvas(prompt: Prompt | None, options: ClientOptions, **more: object) -> Ask:
-    """A request for a new canvas.
-
-    Raises:
-        RequestError: if an option is unknown.
-    """
+    """A request for a new canvas; RequestError if an option is unknown."""
     given = _given(options)
     system = given.pop("system", None)
     if system is not None or not (prompt is None or isinstance(prompt, str)):
@@ -216,11 +208,7 @@ def ask_canvas(prompt: Prompt | None, options: ClientOptions, **more: object) ->
 
 
 def ask_edit(path: str, options: ClientOptions, **more: object) -> Ask:
-    """A request to edit a canvas.
-
-    Raises:
-        RequestError: if an option is unknown.
-    """
+    """A request to edit a canvas; RequestError if an option is unknown."""
     return Ask.post(f"{path}/edits", _flat(_given(options)) | _without_none(more))
 
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, TypeVar
+from typing import Annotated, Any, TypedDict
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -27,8 +27,6 @@ from sfumato.server.decisions import Slot, decided, decision_request
 from sfumato.server.hosting import Host
 from sfumato.storage import difference
 from sfumato.text.patches import line_span, line_starts
-
-Answer = TypeVar("Answer")
 
 MaxTokens = Annotated[int | None, Field(description="Maximum tokens to write; default: the model's limit.")]
 Answered = Annotated[str | None, Field(description="The prompt that the whole text answers.")]

@@ -14,7 +14,7 @@ import symtable
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sfumato.text.lexemes import Lexeme
@@ -103,18 +103,25 @@ def is_beginning(source: str) -> bool:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of a text for Python."""
+    """What a text does, and the properties by which an edited version is compared with it."""
 
     text: str
     """Equal for texts that do the same: ignores layout, comments and parameter annotations."""
-    traits: Traits | None = None
-    """Its traits; None if they cannot be computed."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """Count of each fault."""
+    definitions: frozenset[str] = frozenset()
+    """Functions and classes."""
+    callees: frozenset[str] = frozenset()
+    """Called names."""
+    values: frozenset[str] = frozenset()
+    """Names and attributes that are returned, assigned or operated on."""
 
     def is_worse_than(self, before: Meaning | None) -> bool:
-        """Whether an edit from another text to this one cannot be a repair."""
-        if self.traits is None or before is None or before.traits is None:
+        """Whether an edit added a fault, removed a definition, or dropped a call of something that is only called."""
+        if before is None:
             return False
-        return self.traits.is_worse_than(before.traits)
+        uncalled = (self.values - before.values) & before.callees
+        return bool(self.faults - before.faults or before.definitions - self.definitions or uncalled)
 
 
 def read_meaning(source: str) -> Meaning | None:
@@ -122,32 +129,7 @@ def read_meaning(source: str) -> Meaning | None:
     tree = parse(source)
     if isinstance(tree, SyntaxError):
         return None
-    bindings = Bindings(tree)
-    traits = read_traits(source, tree, bindings)
-    return Meaning(ast.dump(strip_annotations(tree, bindings)), traits)
-
-
-@dataclass(frozen=True)
-class Traits:
-    """Properties by which a program is compared with an edited version."""
-
-    faults: Counter[str]
-    """Count of each fault."""
-    definitions: frozenset[str]
-    """Functions and classes."""
-    callees: frozenset[str]
-    """Called names."""
-    values: frozenset[str]
-    """Names and attributes that are returned, assigned or operated on."""
-
-    def is_worse_than(self, before: Traits) -> bool:
-        """Whether an edit added a fault, removed a definition, or dropped a call of something that is only called."""
-        uncalled = (self.values - before.values) & before.callees
-        return bool(self.faults - before.faults or before.definitions - self.definitions or uncalled)
-
-
-def read_traits(source: str, tree: ast.Module, bindings: Bindings) -> Traits:
-    """Compute a program's traits."""
+    bindings, nodes = Bindings(tree), list(ast.walk(tree))
     faults = Counter(_faults(tree, bindings))
     try:
         with warnings.catch_warnings():
@@ -158,13 +140,13 @@ def read_traits(source: str, tree: ast.Module, bindings: Bindings) -> Traits:
     else:
         if not bindings.binds_anything:
             faults += Counter(_unbound(table, bindings.bound_globally(table)))
-    nodes = list(ast.walk(tree))
-    return Traits(
-        faults,
+    # Before annotations go, because that changes the tree.
+    traits = (
         frozenset(node.name for node in nodes if isinstance(node, (ast.ClassDef, *_FUNCTIONS))),
         frozenset(ast.dump(node.func) for node in nodes if isinstance(node, ast.Call)),
         frozenset(ast.dump(value) for node in nodes for value in _values(node)),
     )
+    return Meaning(ast.dump(strip_annotations(tree, bindings)), faults, *traits)
 
 
 def _values(node: ast.AST) -> list[ast.expr]:
@@ -255,8 +237,8 @@ class Bindings(ast.NodeVisitor):
 
     def generic_visit(self, node: ast.AST) -> None:
         # Definitions, handlers, patterns.
-        for field in ("name", "rest"):
-            name = getattr(node, field, None)
+        for key in ("name", "rest"):
+            name = getattr(node, key, None)
             if isinstance(name, str):
                 self._bind(name)
         super().generic_visit(node)

@@ -31,11 +31,7 @@ logger = logging.getLogger("sfumato.server")
 
 @dataclass(frozen=True, kw_only=True)
 class Key:
-    """An API key with its budgets. The key itself is stored nowhere.
-
-    Raises:
-        ConfigError: if a field is not allowed.
-    """
+    """An API key with its budgets. The key itself is stored nowhere."""
 
     name: str
     sha256: str
@@ -87,11 +83,7 @@ class Access:
                 logger.warning("%s has no keys: requests are refused until --add-key NAME creates one", self._path)
 
     def find(self, authorization: str | None, x_api_key: str | None = None) -> Key | None:
-        """The key of a request; None if none is needed.
-
-        Raises:
-            ApiError: if the key is missing or invalid.
-        """
+        """The key of a request, or None if none is needed; a missing or unknown one is refused (401)."""
         try:
             self._refresh()
         except ConfigError as error:
@@ -112,11 +104,7 @@ class Access:
         return found[0]
 
     def admit(self, key: Key | None) -> None:
-        """Count a request.
-
-        Raises:
-            ApiError: if the budget is spent, with the seconds until it refills.
-        """
+        """Count a request; one over budget is refused with the seconds until there is room (429)."""
         if key is None:
             return
         if key.positions_per_day is not None:

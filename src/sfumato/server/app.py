@@ -129,7 +129,7 @@ def create_app(
         open_to_all = path in ("/health", "/ready") or path.startswith("/sandbox/")
         return open_to_all or (studio is not None and studio.serves(path))
 
-    app.add_middleware(Boundary, app=app, access=access, limits=limits, metrics=metrics, is_open=is_open)
+    app.add_middleware(Boundary, access=access, limits=limits, metrics=metrics, is_open=is_open)
     if limits.cors_origins:
         from starlette.middleware.cors import CORSMiddleware
 

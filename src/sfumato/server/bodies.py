@@ -47,11 +47,7 @@ class _JsonRequest(Request):
 
 
 def read_json(body: bytes) -> Any:
-    """Parse a body.
-
-    Raises:
-        ApiError: 400 if it is not JSON, or contains text or numbers that cannot be used.
-    """
+    """Parse a body; what is not JSON, or has unusable text or numbers, is refused (400)."""
     if _most_values(body) > MAX_VALUES and (at_most := _most_values(_without_texts(body))) > MAX_VALUES:
         field = _longest_field(body)
         where = f", most of them in {field}" if field else ""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
@@ -81,11 +81,7 @@ logger = logging.getLogger("sfumato.server")
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits on requests.
-
-    Raises:
-        ConfigError: if an origin is not allowed.
-    """
+    """Limits on requests."""
 
     max_body_bytes: int = 4_000_000
     cors_origins: tuple[str, ...] = ()
@@ -179,11 +175,7 @@ def _invalid(request: Request, error: RequestValidationError) -> ApiError:
 
 
 async def check_query(request: Request) -> None:
-    """Check that an endpoint of the API knows all query parameters.
-
-    Raises:
-        ApiError: 400 with the name of an unknown one.
-    """
+    """Refuse a query parameter that an endpoint of the API does not know (400)."""
     if not request.scope["path"].startswith("/v1/"):
         return
     known = [field.alias for field in request.scope["route"].dependant.query_params]
@@ -243,16 +235,9 @@ class Boundary:
     """
 
     def __init__(
-        self,
-        inner: ASGIApp,
-        *,
-        app: FastAPI,
-        access: Access,
-        limits: Limits,
-        metrics: Metrics,
-        is_open: Callable[[str], bool],
+        self, inner: ASGIApp, *, access: Access, limits: Limits, metrics: Metrics, is_open: Callable[[str], bool]
     ) -> None:
-        self._inner, self._app, self._is_open = inner, app, is_open
+        self._inner, self._is_open = inner, is_open
         self._access, self._limits, self._metrics = access, limits, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -272,7 +257,7 @@ class Boundary:
                 message["headers"].append((b"x-request-id", request.state.request_id.encode()))
             await send(message)
 
-        self._app.state.num_open += 1
+        scope["app"].state.num_open += 1
         try:
             inner_receive = self._admit(request, receive)
             # What answers GET answers HEAD too; the server leaves its body out.
@@ -286,7 +271,7 @@ class Boundary:
                 raise
             await (await refuse(request, error))(scope, receive, sending)
         finally:
-            self._app.state.num_open -= 1
+            scope["app"].state.num_open -= 1
             route = self._route(scope)
             seconds = time.perf_counter() - begun
             method = request.method if request.method in _METHODS else "other"
@@ -298,7 +283,7 @@ class Boundary:
     def _route(self, scope: Scope) -> str:
         """The path's pattern, also if the request was refused before it came there."""
         found = scope.get("route") or next(
-            (one for one in _flat(self._app.routes) if one.matches(scope)[0] is not Match.NONE), None
+            (one for one in _flat(scope["app"].routes) if one.matches(scope)[0] is not Match.NONE), None
         )
         return getattr(found, "path", "unknown")
 
@@ -318,9 +303,9 @@ class Boundary:
             key = self._access.find(request.headers.get("authorization"), request.headers.get("x-api-key"))
             request.state.key = key
             if request.method == "POST":
-                if self._app.state.ending:
+                if request.app.state.ending:
                     raise ApiError.of(BusyError("", None))
-                if not self._app.state.ready:
+                if not request.app.state.ready:
                     raise ApiError(503, "the server is not ready", code="not_ready", headers={"Retry-After": "5"})
                 self._access.admit(key)
         limit = self._limits.max_body_bytes

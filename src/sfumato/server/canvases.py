@@ -19,6 +19,7 @@ from pydantic import Field
 
 from sfumato.engine.editing import check_spans
 from sfumato.engine.model import TextModel
+from sfumato.engine.options import ConstraintOptions
 from sfumato.engine.prompts import Prompt
 from sfumato.engine.request import Committed, Finished, Request, Result
 from sfumato.errors import RequestError
@@ -115,11 +116,7 @@ class Canvases:
         self._live: dict[str, LiveCanvas] = {}
 
     async def create(self, body: CanvasRequest, owner: str) -> list[LiveCanvas]:
-        """Create n canvases and start work on them.
-
-        Raises:
-            SfumatoError: if the request is not allowed.
-        """
+        """Create n canvases and start work on them."""
         name = body.model or self._host.default
         self._host.check(name)
         works = await self._works(name, body)
@@ -248,11 +245,7 @@ class Canvases:
         await run_to_end(write())
 
     async def find(self, canvas_id: str, owner: str, *, param: str = "canvas_id") -> LiveCanvas:
-        """Find a canvas in memory or in the database.
-
-        Raises:
-            ApiError: 404 if this owner has no such canvas.
-        """
+        """An owner's canvas, from memory or the database; 404 if there is none."""
         canvas = self._live.get(canvas_id)
         if canvas is None or not canvas.is_busy:
             # Another server may have changed or deleted it.
@@ -297,23 +290,17 @@ class Canvases:
         return [self._restore(row) for row in rows[:limit]], len(rows) > limit
 
     async def edit(self, canvas_id: str, body: EditRequest, owner: str) -> LiveCanvas:
-        """Edit a canvas by hand, by the model, or both, and return its new revision.
-
-        Raises:
-            ApiError: 409 if base_rev is not its revision, or it is being edited.
-            SfumatoError: if the request is not allowed.
-        """
+        """Edit a canvas by hand, by the model, or both; 409 if base_rev is not its revision or it is being edited."""
         canvas = await self._open(canvas_id, body.base_rev, owner)
         text = _replaced(canvas.text, body.replace or [])
         if len(text) > MAX_EDITED:
             raise RequestError(f"the edited text has {len(text):,} characters; allowed: {MAX_EDITED:,}")
-        by_model = body.rewrite
+        options, by_model = body.to_options(), body.rewrite
         if by_model is None:
-            asks = body.spans is not None or body.instruction is not None or body.is_constrained
-            by_model = asks or not body.replace
+            asks = body.spans is not None or body.instruction is not None
+            by_model = asks or not body.replace or bool(options.keys() & ConstraintOptions.__optional_keys__)
         if not by_model:
             return await self._revise(canvas, lambda: (text, "hand", {}))
-        options = body.to_options()
         check_spans(text, cast(Any, body.spans or ()), "spans")
         canvas.begin()
         work = partial(self._edit, text=text, body=body, options=options, seed=body.seed)
@@ -328,11 +315,7 @@ class Canvases:
         return canvas
 
     async def undo(self, canvas_id: str, base_rev: int, owner: str) -> LiveCanvas:
-        """Restore the last text that was different as a new revision.
-
-        Raises:
-            ApiError: as for `edit`, or if there is nothing to undo.
-        """
+        """Restore the last text that was different as a new revision; 409 as for `edit`, or if there is none."""
         canvas = await self._open(canvas_id, base_rev, owner)
 
         def earlier() -> tuple[str, str, _Json]:

@@ -38,12 +38,7 @@ class Compiler:
         self._is_closed = False
 
     def make(self, makers: Sequence[Maker]) -> Automaton | None:
-        """See `make_automaton`. Blocks: call it in a thread.
-
-        Raises:
-            RequestError: if it cannot be built, or takes too much time or memory.
-            BusyError: if too many are waiting.
-        """
+        """See `make_automaton`; refuses what takes too much, and too many at once. Blocks: call it in a thread."""
         if not self._room.acquire(blocking=False):
             raise BusyError(f"{MAX_WAITING} schemas are waiting to be compiled; try again in about 5 s", 5)
         try:

@@ -100,11 +100,7 @@ def make_request(model: TextModel, prompt: Prompt, body: Sampled, **more: Any) -
 
 
 def chat_request(model: TextModel, body: ChatRequest) -> Request:
-    """The engine's request for a chat.
-
-    Raises:
-        RequestError, CapacityError: if it is not allowed or does not fit.
-    """
+    """The engine's request for a chat."""
     return make_request(model, body.to_prompt(model), body)
 
 
@@ -354,11 +350,7 @@ def draft_of(event: CanvasChanged, seq: int) -> _Json:
 
 
 def text_requests(model: TextModel, body: CompletionRequest) -> list[Request]:
-    """The engine's requests for a text completion, one per prompt.
-
-    Raises:
-        RequestError, CapacityError: if it is not allowed or does not fit.
-    """
+    """The engine's requests for a text completion, one per prompt."""
     prompts, is_scored = body.prompts, body.echo and (body.logprobs is not None or body.max_tokens == 0)
     if body.echo and body.stream:
         raise RequestError("echo is given; allowed: only without stream")
@@ -396,11 +388,7 @@ def text_answer(model: TextModel, body: CompletionRequest | FimRequest, results:
 
 
 async def fill_gap(hosted: HostedModel, body: CompletionRequest | FimRequest, bill: Bill) -> list[Result]:
-    """Fill the gap between a prompt and a suffix, most certain first; `bill` as for `answers`.
-
-    Raises:
-        RequestError, CapacityError: if it is not allowed or does not fit.
-    """
+    """Fill the gap between a prompt and a suffix, most certain first; `bill` as for `answers`."""
     if not isinstance(body.prompt, str):
         raise RequestError("prompt is not text; allowed with a suffix: one text")
     for name in ("logprobs", "echo", "echo_from"):

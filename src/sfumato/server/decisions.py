@@ -49,11 +49,7 @@ class Slot:
 
     @classmethod
     def choice(cls, field: str, question: str, options: Sequence[tuple[Any, str]]) -> Slot:
-        """A question with options, each a value and its description.
-
-        Raises:
-            RequestError: if there are too few or too many, or duplicates.
-        """
+        """A question with two or more different options, each a value and its description."""
         if not 2 <= len(options) <= len(_LETTERS):
             raise RequestError(f"{field} has {len(options)} options; allowed: 2 to {len(_LETTERS)}")
         if len({(type(value), value) for value, _ in options}) < len(options):
@@ -95,11 +91,7 @@ def _draft(slots: Sequence[Slot]) -> tuple[str, list[int]]:
 
 
 def decision_request(model: TextModel, turns: list[_Json], slots: Sequence[Slot], seed: int = 0) -> Request:
-    """A request that asks a model to fill in the slots.
-
-    Raises:
-        RequestError, CapacityError: if it is not allowed or does not fit.
-    """
+    """A request that asks a model to fill in the slots."""
     asked = ["Answer each question with the letter of one option."]
     for number, slot in enumerate(slots, 1):
         asked += [f"{number}. {slot.question}", *map("{}: {}".format, slot.letters, slot.options)]

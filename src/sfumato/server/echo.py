@@ -59,11 +59,7 @@ class _Scores:
 
 
 async def echo_answer(hosted: HostedModel, body: CompletionRequest, requests: list[Request], bill: Bill) -> _Json:
-    """A text completion that begins with its prompt.
-
-    Raises:
-        RequestError: if `echo_from` is past the end of a prompt.
-    """
+    """A text completion that begins with its prompt."""
     for request in requests:
         if body.echo_from is not None and body.echo_from >= len(request.prompt):
             raise RequestError(

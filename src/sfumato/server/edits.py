@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -28,6 +28,8 @@ class FileRequest(Sampled):
     or the snippet to merge into it."""
 
     messages: list[Message] = Field(min_length=1, max_length=1)
+    n: Literal[1] | None = None
+    """There is one next edit, or one merged file."""
 
 
 async def edit_answer(hosted: HostedModel, body: FileRequest, bill: Bill) -> dict[str, Any]:
@@ -39,8 +41,6 @@ async def edit_answer(hosted: HostedModel, body: FileRequest, bill: Bill) -> dic
     Raises:
         RequestError: if the message has no region, or the model cannot edit.
     """
-    if body.n not in (None, 1):
-        raise RequestError(f"n is {body.n}; allowed: 1, there is one next edit")
     if body.stream:
         raise RequestError("stream is true; allowed: false, an edit is one answer")
     message = text_of(body.messages[0].content)
@@ -56,15 +56,11 @@ async def edit_answer(hosted: HostedModel, body: FileRequest, bill: Bill) -> dic
 
 
 async def apply_answer(hosted: HostedModel, body: FileRequest, bill: Bill) -> dict[str, Any]:
-    """Merge a snippet into a file, using only lines of both. Blocks are located by lines that both have; if several
-    locations fit, the model chooses among the resulting files. Arguments are those of `edit_answer`.
+    """Merge a snippet into a file, using only lines of both. Arguments are those of `edit_answer`.
 
-    Raises:
-        ApiError: 400 with the code "not_placed" if a block cannot be located.
-        RequestError: if the message has no file and snippet.
+    Blocks are located by lines that both have; if several locations fit, the model chooses among the resulting files. A
+    block that cannot be located is refused ("not_placed").
     """
-    if body.n not in (None, 1):
-        raise RequestError(f"n is {body.n}; allowed: 1, there is one merged file")
     message = text_of(body.messages[0].content)
     code, snippet = _between(message, "original_code"), _between(message, "update_snippet")
     for name, text in (("original_code", code), ("update_snippet", snippet)):

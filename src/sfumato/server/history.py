@@ -79,11 +79,7 @@ class History:
             connection.execute(sa.insert(_CANVASES), rows)
 
     def add(self, canvas_id: str, rev: int, text: str, *, made_by: str, details: Row) -> None:
-        """Store a revision; when this returns, it is on disk.
-
-        Raises:
-            ApiError: 409 if the revision exists, 404 if the canvas was deleted.
-        """
+        """Store a revision; when this returns, it is on disk. 409 if it exists, 404 if the canvas was deleted."""
         row = {"canvas_id": canvas_id, "rev": rev, "text": text, "made_by": made_by, "details": dict(details)}
         try:
             with self._engine.begin() as connection:
@@ -94,11 +90,7 @@ class History:
             raise ApiError(409, f"revision {rev} of canvas {canvas_id} already exists", code="stale_revision") from None
 
     def add_asset(self, canvas_id: str, asset: Row) -> None:
-        """Store a slot's asset, replacing an earlier one.
-
-        Raises:
-            ApiError: 404 if the canvas was deleted.
-        """
+        """Store a slot's asset, replacing an earlier one; 404 if the canvas was deleted."""
         slot = asset["slot"]
         try:
             with self._engine.begin() as connection:

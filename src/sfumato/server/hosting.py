@@ -66,11 +66,7 @@ class HostedModel:
         await asyncio.to_thread(self._compiler.close)
 
     async def edit(self, text: str, *, on_left: Bill | None = None, **options: Any) -> Result:
-        """Run `TextModel.edit`; `on_left` as for `call`.
-
-        Raises:
-            RequestError: if the text is too long.
-        """
+        """Run `TextModel.edit`; `on_left` as for `call`."""
         limit = MAX_READ if options.get("spans") is None else MAX_EDITED
         if len(text) > limit:
             hint = "" if limit == MAX_EDITED else f", or {MAX_EDITED:,} if spans say what to rewrite"
@@ -121,11 +117,7 @@ class Host:
         return next(iter(self.names))
 
     def check(self, name: str) -> TextModel:
-        """A model without its weights.
-
-        Raises:
-            ApiError: if the model is unknown, or on another server.
-        """
+        """A model without its weights; unknown ones (404) and those on another server (400) are refused."""
         if name in self.upstreams:
             message = f"model {name!r} is on another server; allowed: /v1/chat/completions and /v1/completions"
             raise ApiError(400, message, code="model_is_upstream", param="model")
@@ -145,11 +137,7 @@ class Host:
             hosted.used_at = time.monotonic()
 
     async def use(self, name: str) -> AbstractContextManager[HostedModel]:
-        """A context in which a model is loaded and stays loaded.
-
-        Raises:
-            ApiError: if the model is unknown, or all memory is in use.
-        """
+        """A context in which a model is loaded and stays loaded; 503 if all memory is in use."""
         self.check(name)
         if not self._answers(name):
             # A client that leaves meanwhile does not interrupt this: half a model would keep its thread and process.
@@ -230,11 +218,7 @@ async def _run_aside(function: Callable[[], Answer]) -> Answer:
 
 
 def parse_names(models: Iterable[str]) -> dict[str, str]:
-    """Names of models in requests: as given, a path's last part, or as NAME=MODEL sets it.
-
-    Raises:
-        ConfigError: if two have the same.
-    """
+    """Names of models in requests, each once: as given, a path's last part, or as NAME=MODEL sets it."""
     names: dict[str, str] = {}
     for given in models:
         name, separator, source = ("", "", given) if Path(given).exists() else given.partition("=")

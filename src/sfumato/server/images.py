@@ -78,11 +78,7 @@ class UpstreamImages:
 
 
 class DiffusersImages:
-    """Pictures from a diffusers pipeline, one request at a time.
-
-    Raises:
-        ConfigError: if the package is missing.
-    """
+    """Pictures from a diffusers pipeline, one request at a time."""
 
     def __init__(self, name: str) -> None:
         if importlib.util.find_spec("diffusers") is None:
@@ -116,11 +112,7 @@ Images = PatternImages | UpstreamImages | DiffusersImages
 
 
 def read_images(given: str, relay: Relay) -> Images:
-    """The source of pictures: "svg", "diffusers:MODEL", or an API's URL, as for `read_upstream`.
-
-    Raises:
-        ConfigError: if it is none of these.
-    """
+    """The source of pictures: "svg", "diffusers:MODEL", or an API's URL, as for `read_upstream`."""
     kind, _, model = given.partition(":")
     if given == "svg":
         return PatternImages()
@@ -132,11 +124,7 @@ def read_images(given: str, relay: Relay) -> Images:
 
 
 async def make_images(images: Images, body: ImageRequest) -> _Json:
-    """A response in OpenAI's format.
-
-    Raises:
-        SfumatoError: if the picture cannot be made.
-    """
+    """A response in OpenAI's format."""
     size_of(body.size)
     if body.model not in (None, images.name):
         message = f"model is {body.model!r}; allowed for images: {images.name!r}"
@@ -145,11 +133,7 @@ async def make_images(images: Images, body: ImageRequest) -> _Json:
 
 
 async def image_url(images: Images, prompt: str, size: str) -> str:
-    """The URL of one picture, embedded if its bytes are known.
-
-    Raises:
-        SfumatoError: if the picture cannot be made.
-    """
+    """The URL of one picture, embedded if its bytes are known."""
     answer = await images.generate(ImageRequest(prompt=prompt, size=size))
     try:
         [made] = answer["data"]
@@ -161,11 +145,7 @@ async def image_url(images: Images, prompt: str, size: str) -> str:
 
 
 def size_of(given: str) -> tuple[int, int]:
-    """Width and height.
-
-    Raises:
-        RequestError: if they are invalid or too large.
-    """
+    """Width and height."""
     found = _SIZE.fullmatch(given)
     if found is None or not all(_MIN_SIDE <= int(side) <= _MAX_SIDE for side in found.groups()):
         raise RequestError(f"size is {given[:40]!r}; allowed: WIDTHxHEIGHT, each {_MIN_SIDE} to {_MAX_SIDE}")

@@ -53,11 +53,7 @@ class Location:
 
 
 def blocks_of(snippet: str, lines: Sequence[str]) -> list[Block]:
-    """The blocks of a snippet for a file, in order; several definitions become several blocks.
-
-    Raises:
-        RequestError: if it has none.
-    """
+    """The blocks of a snippet for a file, in order; several definitions become several blocks."""
     blocks: list[Block] = []
     held: list[str] = []
     before: int | None = None

@@ -80,11 +80,7 @@ class ResponseFormat(Body):
     choices: list[str] | None = None
 
     def to_options(self) -> GenerateOptions:
-        """The engine's options.
-
-        Raises:
-            RequestError: if a field required by the type is missing, or another is present.
-        """
+        """The engine's options."""
         for name in ("json_schema", "regex", "grammar", "choices"):
             if name != self.type and getattr(self, name) is not None:
                 raise RequestError(f"response_format has {name} and type {self.type!r}; allowed: type {name!r}")
@@ -112,9 +108,14 @@ class StreamOptions(Body):
     include_obfuscation: Literal[False] = False
 
 
-class Denoising(Body):
-    """Options of how canvases are denoised, of answers and edits."""
+class Constrained(Body):
+    """Options of how canvases are denoised, and of the form that an answer or an edit must have."""
 
+    schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
+    regex: str | None = None
+    grammar: str | None = None
+    choices: list[str] | None = None
+    ban: list[str] | None = None
     steps: int | None = None
     sampler: str | None = None
     settings: dict[str, JsonValue] | None = None
@@ -137,22 +138,6 @@ class Denoising(Body):
         if foreign := sorted(settings.keys() - known):
             raise RequestError(f"settings has {foreign[0]}; allowed: {', '.join(sorted(known))}")
         return merged(cast(GenerateOptions, given), settings)
-
-
-class Constrained(Denoising):
-    """Options of an answer or an edit that must have some form."""
-
-    schema_: dict[str, JsonValue] | bool | None = Field(default=None, alias="schema")
-    regex: str | None = None
-    grammar: str | None = None
-    choices: list[str] | None = None
-    ban: list[str] | None = None
-
-    @property
-    def is_constrained(self) -> bool:
-        """Whether any of them is given."""
-        given = (self.schema_, self.regex, self.grammar, self.choices, self.ban)
-        return any(each is not None for each in given)
 
 
 class Diffusion(Constrained):
@@ -193,11 +178,7 @@ class Sampled(Body):
         return given is not None and given is not False
 
     def to_options(self, model: TextModel) -> GenerateOptions:
-        """The engine's options.
-
-        Raises:
-            RequestError: if two fields set the same option, or one has no use.
-        """
+        """The engine's options."""
         for name in ("stream_options", "draft", "diffusing"):
             if getattr(self, name, None) not in (None, False) and not self.stream:
                 raise RequestError(f"{name} is given; allowed: only with stream")
@@ -312,11 +293,7 @@ class ChatRequest(Sampled):
         return [] if self.tool_choice == "none" else self.tools or []
 
     def called(self) -> list[Function] | None:
-        """The functions of which one must be called; None if none must.
-
-        Raises:
-            RequestError: if it names no tool.
-        """
+        """The functions of which one must be called; None if none must."""
         functions = [tool.function for tool in self.tools or ()]
         if isinstance(self.tool_choice, NamedTool):
             name = self.tool_choice.function.name
@@ -357,11 +334,7 @@ def _token_id(given: str) -> int:
 
 
 def merged(options: GenerateOptions, more: GenerateOptions | dict[str, Any]) -> GenerateOptions:
-    """Merge options.
-
-    Raises:
-        RequestError: if both set one to different values.
-    """
+    """Merge options."""
     for name, value in more.items():
         if name in options and options[name] != value:  # type: ignore[literal-required]
             raise RequestError(f"{name} is given twice with different values; allowed: once")

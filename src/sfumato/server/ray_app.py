@@ -61,11 +61,7 @@ class Options(BaseModel):
 
 
 def build(args: Mapping[str, str]) -> serve.Application:
-    """The Ray Serve application; arguments are those of `Options`.
-
-    Raises:
-        ValidationError: naming the invalid argument.
-    """
+    """The Ray Serve application; arguments are those of `Options`."""
     options = Options.model_validate(args)
     scaled = {
         "autoscaling_config": AutoscalingConfig(

@@ -155,11 +155,7 @@ class ResponseRequest(Body):
     draft: bool | None = None
 
     def to_chat(self) -> ChatRequest:
-        """The equivalent chat.
-
-        Raises:
-            RequestError: if log-probabilities are requested but not included.
-        """
+        """The equivalent chat."""
         items = [MessageItem(role="user", content=self.input)] if isinstance(self.input, str) else self.input
         system = [Message(role="system", content=self.instructions)] if self.instructions is not None else []
         functions = [Function(**tool.model_dump(exclude={"type"})) for tool in self.tools or ()]

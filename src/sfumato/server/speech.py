@@ -98,11 +98,7 @@ class Speech:
         self._model: Any = None
 
     async def hear(self, recording: bytes, asked: Asked) -> _Json:
-        """Transcribe a recording as "verbose_json". If cancelled, it stops at the next segment.
-
-        Raises:
-            RequestError: if it is not a recording, or too long.
-        """
+        """Transcribe a recording as "verbose_json". If cancelled, it stops at the next segment."""
         left = threading.Event()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._hear, recording, asked, left)
@@ -145,11 +141,7 @@ class Speech:
 
 
 def read_audio(recording: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """The samples of a recording: mono, 16,000 per second, -1 to 1.
-
-    Raises:
-        RequestError: if it is not a recording, or too long.
-    """
+    """The samples of a recording: mono, 16,000 per second, -1 to 1."""
     av: Any = importlib.import_module("av")
     parts: list[Any] = []
     size = 0
@@ -172,12 +164,7 @@ def read_audio(recording: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def find_speech(given: Path | None) -> Speech | None:
-    """The transcriber: a model at a path, or by default the one from packages; None if that is not installed.
-
-    Raises:
-        ConfigError: if the given model cannot be used.
-        CheckpointError: if the packages contain other files.
-    """
+    """The transcriber: a model at a path, or by default the one from packages; None if that is not installed."""
     if given is not None:
         return Speech(given)
     if importlib.util.find_spec("faster_whisper") is None:
@@ -187,11 +174,7 @@ def find_speech(given: Path | None) -> Speech | None:
 
 
 def find_packaged_whisper() -> Path | None:
-    """Path of whisper-base, assembled in the cache from its two packages; None if they are not installed.
-
-    Raises:
-        CheckpointError: if they contain other files.
-    """
+    """Path of whisper-base, assembled in the cache from its two packages; None if they are not installed."""
     specs = {module: importlib.util.find_spec(module) for module, _, _ in _PACKAGED}
     if not all(spec is not None and spec.origin for spec in specs.values()):
         return None

@@ -19,11 +19,7 @@ Answer = TypeVar("Answer")
 
 
 async def run_while_connected(request: Request, work: Awaitable[Answer]) -> Answer:
-    """The result of some work, which is cancelled when the client disconnects.
-
-    Raises:
-        ClientDisconnect: if the client disconnected.
-    """
+    """The result of some work, cancelled with ClientDisconnect when the client disconnects."""
     working = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(_disconnected(request))
     try:

@@ -63,11 +63,7 @@ class Upstream:
 
 
 def read_upstream(given: str) -> Upstream:
-    """Parse NAME=URL, with #MODEL if it has another name there, and ,key=VARIABLE for a key in the environment.
-
-    Raises:
-        ConfigError: if the form is wrong, or the variable is not set.
-    """
+    """Parse NAME=URL, with #MODEL if it has another name there, and ,key=VARIABLE for a key in the environment."""
     name, _, rest = given.partition("=")
     address, _, variable = rest.partition(",key=")
     url, _, model = address.partition("#")
@@ -106,11 +102,7 @@ class Relay:
         return JSONResponse(await run_while_connected(request, self.post(upstream, path, payload)))
 
     async def post(self, upstream: Upstream, path: str, payload: _Json) -> _Json:
-        """The JSON that comes back.
-
-        Raises:
-            ApiError: see `answer`.
-        """
+        """The JSON that comes back, or the failure as for `answer`."""
         with _failures(upstream):
             response = await self._http.post(**_request(upstream, path, payload))
         _check(upstream, response)

@@ -52,10 +52,10 @@ def execute(page: Component, program: str) -> Component:
         name, _, rest = line.partition(" ")
         try:
             check_choice("operation", name, OPERATIONS)
-            form, operation = OPERATIONS[name]
+            form, operation, example = OPERATIONS[name]
             match = re.fullmatch(form, rest)
             if match is None:
-                raise RequestError(f"it is incomplete; allowed, for example: {EXAMPLES[name]}")
+                raise RequestError(f"it is incomplete; allowed, for example: {example}")
             page = check_page(operation(page, *match.groups()))
         except RequestError as error:
             raise RequestError(f"{line!r} does not fit: {error}") from None
@@ -285,28 +285,20 @@ def _head(page: Component, slot: str, name: str, new: str) -> Component:
 
 
 _ID, _PLACE = "([a-z]{1,2})", "(first|last|before|after)"
-OPERATIONS: dict[str, tuple[str, Callable[..., Component]]] = {
-    "set": (rf"({_TARGET}) ([a-z]+|\d+)", _set),
-    "clear": (rf"({_TARGET}) ([a-z]+)", _clear),
-    "text": (rf"{_ID}: (.+)", _text),
-    "cell": (rf"{_ID} (.+) \| (.+)", _cell),
-    "add": (rf"{_PLACE} {_ID} ([^ ].*)", _add),
-    "del": (rf"({_TARGET})", _delete),
-    "move": (rf"{_ID} {_PLACE} {_ID}", _move),
-    "swap": (rf"{_ID} {_ID}", _swap),
-    "copy": (_ID, _copy),
-    "sort": (rf"{_ID} (up|down) (.+)", _sort),
-    "only": (f"({_GROUP})", _only),
-    "column": (rf"{_ID} (.+) \| (.+)", _column_add),
-    "drop": (rf"{_ID} (.+)", _drop),
-    "head": (rf"{_ID} (.+) \| (.+)", _head),
+OPERATIONS: dict[str, tuple[str, Callable[..., Component], str]] = {
+    "set": (rf"({_TARGET}) ([a-z]+|\d+)", _set, "set d red"),
+    "clear": (rf"({_TARGET}) ([a-z]+)", _clear, "clear d color"),
+    "text": (rf"{_ID}: (.+)", _text, "text d: Save"),
+    "cell": (rf"{_ID} (.+) \| (.+)", _cell, "cell r Price | 12"),
+    "add": (rf"{_PLACE} {_ID} ([^ ].*)", _add, "add last c checkbox: Milk"),
+    "del": (rf"({_TARGET})", _delete, "del d,f"),
+    "move": (rf"{_ID} {_PLACE} {_ID}", _move, "move d first c"),
+    "swap": (rf"{_ID} {_ID}", _swap, "swap d e"),
+    "copy": (_ID, _copy, "copy d"),
+    "sort": (rf"{_ID} (up|down) (.+)", _sort, "sort c up name"),
+    "only": (f"({_GROUP})", _only, "only c-on"),
+    "column": (rf"{_ID} (.+) \| (.+)", _column_add, "column t Priority | low"),
+    "drop": (rf"{_ID} (.+)", _drop, "drop t Price"),
+    "head": (rf"{_ID} (.+) \| (.+)", _head, "head t Price | Cost"),
 }
-"""The pattern after each operation's name, and its function."""
-EXAMPLES = {
-    line.split()[0]: line
-    for line in (
-        "set d red", "clear d color", "text d: Save", "cell r Price | 12", "add last c checkbox: Milk", "del d,f",
-        "move d first c", "swap d e", "copy d", "sort c up name", "only c-on", "column t Priority | low",
-        "drop t Price", "head t Price | Cost",
-    )
-}  # fmt: skip
+"""The pattern after each operation's name, its function, and an example."""
