@@ -27,7 +27,7 @@ from sfumato.storage import claimed
 from sfumato.training.distributed import join_world
 from sfumato.training.recipe import Recipe
 from sfumato.training.run import Run
-from sfumato.training.state import Record, newest_state
+from sfumato.training.state import STATE, Record, newest_state
 from sfumato.training.trainer import Trainer
 
 
@@ -126,7 +126,7 @@ def check_directory(directory: Path, *, resume: bool) -> None:
     Raises:
         ConfigError: saying what to do.
     """
-    state = newest_state(directory / "state.safetensors")
+    state = newest_state(directory / STATE)
     if state and not resume:
         raise ConfigError(f"{directory} holds the state of a run: continue with --resume, or use another --dir")
     if resume and not state:

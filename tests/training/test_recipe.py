@@ -170,6 +170,16 @@ def test_checkpoint_lists_kinds_only_if_trained_on_tasks(path: Path, tmp_path: P
     assert kinds(start) == []
 
 
+def test_run_takes_over_no_tokenizer_of_a_start_that_failed(path: Path, tmp_path: Path):
+    settings = ("model.vocab_size=280", "data.tokenizer_items=20")
+    with pytest.raises(ConfigError, match="nowhere"):
+        Run(read(path, *settings, "data.tasks={pi = 1.0}", "data.files={'nowhere.jsonl' = 1.0}"), tmp_path / "run")
+    again = Run(read(path, *settings), tmp_path / "run").tokenizer
+    assert again.encode("countdown") == Run(read(path, *settings), tmp_path / "new").tokenizer.encode("countdown")
+    pi = Run(read(path, *settings, "data.tasks={pi = 1.0}"), tmp_path / "pi").tokenizer
+    assert again.encode("countdown") != pi.encode("countdown")
+
+
 def test_resumed_run_keeps_its_tokenizer(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first = Run(read(path, "model.vocab_size=280", "data.tokenizer_items=20"), tmp_path / "run")
     monkeypatch.setattr(recipes, "train_tokenizer", None)
@@ -182,7 +192,7 @@ def test_resumed_run_keeps_its_tokenizer(path: Path, tmp_path: Path, monkeypatch
     with pytest.raises(
         ConfigError, match=r"model.vocab_size is 262; allowed: at least 2[0-9]+, the size of the tokenizer"
     ):
-        Run(read(path, "model.vocab_size=262"), tmp_path / "run")
+        Run(read(path, "model.vocab_size=262", f"data.tokenizer={tmp_path / 'run' / 'tokenizer'}"), tmp_path / "d")
 
 
 def test_missing_tokenizer_is_named(path: Path, tmp_path: Path):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import json
 import logging
 import random
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,11 +40,12 @@ from sfumato.training.code import CodeBatches
 from sfumato.training.distributed import World, is_of_memory
 from sfumato.training.plan import count_parameters, plan
 from sfumato.training.recipe import AdaptConfig, DataConfig, Recipe, check_recipe
-from sfumato.training.state import Record
+from sfumato.training.state import STATE, Record, newest_state
 from sfumato.training.trainer import Trainer
 
 _LOG = logging.getLogger(__name__)
 _LAYERS = "model.layers."
+_LEARNED_FROM = "learned_from.json"
 
 
 class Run:
@@ -226,10 +229,11 @@ class Run:
     def _tokenizer(self) -> Tokenizer:
         data, vocab_size = self.recipe.data, self.shape.vocab_size
         saved = self.directory / "tokenizer"
+        learned_from = json.loads(json.dumps({"vocab_size": vocab_size} | dataclasses.asdict(data)))
         given = Path(data.tokenizer) if data.tokenizer else saved
         if data.tokenizer and not given.is_dir():
             tokenizer = Tokenizer.of(open_checkpoint(find_model(data.tokenizer)))
-        elif data.tokenizer or (saved / "tokenizer.json").exists():
+        elif data.tokenizer or self._has_tokenizer(saved, learned_from):
             tokenizer = Tokenizer.load(given)
         elif self.recipe.adapt is not None or self.recipe.init_from:
             given = find_model(self.recipe.init_from if self.recipe.adapt is None else self.recipe.adapt.base)
@@ -237,12 +241,19 @@ class Run:
         else:
             tokenizer = train_tokenizer(_texts(data), vocab_size, words=data.tokenizer_words)
             tokenizer.save(saved)
+            write_json(saved / _LEARNED_FROM, learned_from)
         if tokenizer.vocab_size > vocab_size:
             raise ConfigError(
                 f"model.vocab_size is {vocab_size}; allowed: at least {tokenizer.vocab_size}, "
                 f"the size of the tokenizer in {given}"
             )
         return tokenizer
+
+    def _has_tokenizer(self, saved: Path, learned_from: dict[str, Any]) -> bool:
+        """Whether this run has a tokenizer. That of a start that failed may have learned from something else."""
+        if newest_state(self.directory / STATE) is not None:
+            return (saved / "tokenizer.json").exists()
+        return (saved / _LEARNED_FROM).exists() and read_json(saved / _LEARNED_FROM) == learned_from
 
     def _start(self) -> tuple[Decoder, Checkpoint | None]:
         """The model before its first step, and the checkpoint it continues from."""

@@ -37,6 +37,8 @@ from sfumato.training.distributed import World, like, trained
 Record = dict[str, float]
 Optimizers = Mapping[str, torch.optim.Optimizer]
 Target = Callable[[str, tuple[int, ...]], Tensor]
+STATE = "state.safetensors"
+"""A run's state, in its directory; several processes write directories named after it."""
 _PROGRESS = "progress.json"
 
 

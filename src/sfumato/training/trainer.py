@@ -36,7 +36,7 @@ from sfumato.spec import DEFAULT, GenerationSpec
 from sfumato.training.distributed import World, local, recompute, shard, trained
 from sfumato.training.objective import ObjectiveConfig, TrainingBatch, losses, prepare
 from sfumato.training.optimizers import make_optimizers
-from sfumato.training.state import Log, Progress, Record, load_state, put, save_state
+from sfumato.training.state import STATE, Log, Progress, Record, load_state, put, save_state
 
 MAX_REFUSED_IN_A_ROW = 20
 
@@ -149,7 +149,7 @@ class Loop(ABC):
 
     @property
     def state_path(self) -> Path:
-        return self.directory / "state.safetensors"
+        return self.directory / STATE
 
     def resume(self) -> None:
         """Restore the last saved state, and drop log records of later steps.
