@@ -62,6 +62,13 @@ export const desktopStyles = css`
     gap: 0.4rem;
     min-height: 2.4rem;
   }
+  .bar button[aria-pressed="true"] {
+    border-color: var(--accent);
+  }
+  .bar .hidden {
+    color: var(--muted);
+    border-style: dashed;
+  }
   .note {
     padding: 0.75rem;
     margin: 0;

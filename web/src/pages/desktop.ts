@@ -371,12 +371,7 @@ export class DesktopPage extends LitElement implements Host {
         )}
       </div>
       <div class="bar" role="group" aria-label="Windows">
-        ${this.desktop.windows
-          .filter(({ isMinimised }) => isMinimised)
-          .map(
-            (win) =>
-              html`<button data-id=${win.id} @click=${() => this.bringBack(win)}>${win.app.name}</button>`,
-          )}
+        ${[...this.desktop.windows].sort((a, b) => a.id - b.id).map((win) => this.barButton(win))}
       </div>
     </div>`;
   }
@@ -412,6 +407,20 @@ export class DesktopPage extends LitElement implements Host {
     >
       ${this.command(win)} ${page === null ? this.unwritten(win) : this.screen(win, page)}
     </sf-window>`;
+  }
+
+  /** Shows a window, or hides the one in front. */
+  private barButton(win: Win) {
+    const isFront = win === front(this.desktop);
+    return html`<button
+      data-id=${win.id}
+      aria-label=${`${isFront ? "Hide" : "Show"} ${win.app.name}`}
+      aria-pressed=${String(isFront)}
+      class=${win.isMinimised ? "hidden" : ""}
+      @click=${() => (isFront ? this.onWindow(win, "minimise") : this.bringBack(win))}
+    >
+      ${win.app.name}
+    </button>`;
   }
 
   /** Where a sentence says what to change in a window. */

@@ -1,4 +1,4 @@
-import{l as d}from"./index-NaPX6QN5.js";/**
+import{l as d}from"./index-ksLkzg3W.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
