@@ -41,13 +41,19 @@ def measure(n: int) -> Iterator[Row]:
 
 
 def plot(rows: Sequence[Row], figure: Figure) -> None:
-    """For each task, scores against steps: a line over the entropy bounds of each noise, and its other samplers."""
+    """For each task, scores against steps: a line over the entropy bounds of each noise, dotted for its second training
+    seed, and its other samplers."""
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     for axes, task in panels(figure, tasks, sharey=True):
-        for noise, color in _COLORS.items():
+        for noise in dict.fromkeys(row["system"].partition("-")[0] for row in rows):
+            # A digit says which training seed it is.
+            color, first = _COLORS[noise.rstrip("2")], not noise.endswith("2")
             shown = [row for row in rows if row["task"] == task and row["system"].partition("-")[0] == noise]
             bounds = [row for row in shown if row["system"].partition("-")[2] not in _MARKERS]
-            for these, marker, line in [(bounds, ".", "-"), *(([row], _marker(row), "") for row in shown)]:
+            for these, marker, line in [
+                (bounds, ".", "-" if first else ":"),
+                *(([row], _marker(row), "") for row in shown),
+            ]:
                 if these and marker:
                     axes.errorbar(
                         [row["denoising_steps"] for row in these],

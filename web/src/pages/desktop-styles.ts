@@ -62,7 +62,7 @@ export const desktopStyles = css`
     gap: 0.4rem;
     min-height: 2.4rem;
   }
-  .bar button[aria-pressed="true"] {
+  .bar .front {
     border-color: var(--accent);
   }
   .bar .hidden {

@@ -415,8 +415,7 @@ export class DesktopPage extends LitElement implements Host {
     return html`<button
       data-id=${win.id}
       aria-label=${`${isFront ? "Hide" : "Show"} ${win.app.name}`}
-      aria-pressed=${String(isFront)}
-      class=${win.isMinimised ? "hidden" : ""}
+      class=${isFront ? "front" : win.isMinimised ? "hidden" : ""}
       @click=${() => (isFront ? this.onWindow(win, "minimise") : this.bringBack(win))}
     >
       ${win.app.name}

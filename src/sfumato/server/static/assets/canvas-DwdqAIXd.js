@@ -1,4 +1,4 @@
-import{E as p,e as f,i as v,o as a,r as m,g as y,A as c,d as u,C as b}from"./index-ksLkzg3W.js";import{e as x,i as g,t as w}from"./offsets-EgNy2a1f.js";import{o as $}from"./style-map-DvgSueSU.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
+import{E as p,e as f,i as v,o as a,r as m,g as y,A as c,d as u,C as b}from"./index-CMMe71eo.js";import{e as x,i as g,t as w}from"./offsets-EgNy2a1f.js";import{o as $}from"./style-map-Dfcu4NBq.js";import{w as k,h as O}from"./canvas-BqwZnn-S.js";/**
  * @license
  * Copyright 2018 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

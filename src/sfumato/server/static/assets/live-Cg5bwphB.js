@@ -1,4 +1,4 @@
-import{E as n,A as s}from"./index-ksLkzg3W.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys--30WoqJ6.js";/**
+import{E as n,A as s}from"./index-CMMe71eo.js";import{e as T,i as p,t}from"./offsets-EgNy2a1f.js";import{r as l,p as f}from"./keys-D98DPntO.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

@@ -1,4 +1,4 @@
-import{E as w}from"./index-ksLkzg3W.js";import{e as A,i as E,t as M}from"./offsets-EgNy2a1f.js";import{M as b,u as p,v,h as x,p as j}from"./keys--30WoqJ6.js";/**
+import{E as w}from"./index-CMMe71eo.js";import{e as A,i as E,t as M}from"./offsets-EgNy2a1f.js";import{M as b,u as p,v,h as x,p as j}from"./keys-D98DPntO.js";/**
  * @license
  * Copyright 2017 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause

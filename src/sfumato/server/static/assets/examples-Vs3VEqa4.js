@@ -1,4 +1,4 @@
-import{e as m,i as u,o as c,g as f,A as b,d as p,C as d}from"./index-ksLkzg3W.js";var v=Object.defineProperty,h=Object.getOwnPropertyDescriptor,i=(e,s,n,r)=>{for(var t=r>1?void 0:r?h(s,n):s,l=e.length-1,o;l>=0;l--)(o=e[l])&&(t=(r?o(s,n,t):o(t))||t);return r&&t&&v(s,n,t),t};function x({name:e}){return e.replaceAll("_"," ")}let a=class extends f{constructor(){super(...arguments),this.kinds=[]}render(){return this.kinds.length===0?b:p`<div class="row" role="group" aria-label="Examples that it knows">
+import{e as m,i as u,o as c,g as f,A as b,d as p,C as d}from"./index-CMMe71eo.js";var v=Object.defineProperty,h=Object.getOwnPropertyDescriptor,i=(e,s,n,r)=>{for(var t=r>1?void 0:r?h(s,n):s,l=e.length-1,o;l>=0;l--)(o=e[l])&&(t=(r?o(s,n,t):o(t))||t);return r&&t&&v(s,n,t),t};function x({name:e}){return e.replaceAll("_"," ")}let a=class extends f{constructor(){super(...arguments),this.kinds=[]}render(){return this.kinds.length===0?b:p`<div class="row" role="group" aria-label="Examples that it knows">
       <span class="muted">It knows, for example:</span>
       ${this.kinds.map(e=>p`<button
             type="button"

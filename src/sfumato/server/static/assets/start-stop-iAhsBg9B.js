@@ -1,4 +1,4 @@
-import{A as i,d as f}from"./index-ksLkzg3W.js";function $({label:e,isRunning:t,canStart:l,start:c,stop:a,title:s}){return f`<button
+import{A as i,d as f}from"./index-CMMe71eo.js";function $({label:e,isRunning:t,canStart:l,start:c,stop:a,title:s}){return f`<button
     class=${t?"":"primary"}
     type=${c===void 0?"submit":"button"}
     title=${s??i}

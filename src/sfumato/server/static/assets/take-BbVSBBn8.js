@@ -1,4 +1,4 @@
-import{i as m,e as v,o as p,g as b,A as f,d as o,C as $,r as _,v as S,u as O,z as E}from"./index-ksLkzg3W.js";import{C}from"./canvas-Bj71fSg0.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-D3X9vfsQ.js";const J=m`
+import{i as m,e as v,o as p,g as b,A as f,d as o,C as $,r as _,v as S,u as O,z as E}from"./index-CMMe71eo.js";import{C}from"./canvas-DwdqAIXd.js";import{h as g,l as k,i as w,c as x,p as j}from"./take-R79uc_On.js";import{t as D}from"./canvas-BqwZnn-S.js";import"./examples-Vs3VEqa4.js";const J=m`
   :host,
   .page,
   form {

@@ -1,4 +1,4 @@
-import{l as d}from"./index-ksLkzg3W.js";/**
+import{l as d}from"./index-CMMe71eo.js";/**
  * @license
  * Copyright 2020 Google LLC
  * SPDX-License-Identifier: BSD-3-Clause
