@@ -7,12 +7,13 @@ import errno
 import os
 import resource
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from sfumato.errors import CheckpointError
-from sfumato.storage import write_atomically
+from sfumato.storage import difference, write_atomically
 
 
 def test_write_replaces_content(tmp_path: Path):
@@ -87,3 +88,14 @@ def test_impossible_directory(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(CheckpointError, match=r"cannot write .*file/below"):
         write_atomically(tmp_path / "file" / "below", b"")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("a\nb", "a\nc"), ("a\nb", "a\nb\n"), ("a\r\nb\r\n", "c\r\nb\r\n"), ("", "a\x0cb")]
+)
+def test_differences_can_be_applied(tmp_path: Path, before: str, after: str):
+    (tmp_path / "f.txt").write_bytes(before.encode())
+    lines = difference(Path("f.txt"), before, after)
+    patch = "".join(f"{line}\n" for line in lines).encode()
+    subprocess.run(["git", "apply", "-p0", "-"], cwd=tmp_path, input=patch, check=True)
+    assert (tmp_path / "f.txt").read_bytes() == after.encode()

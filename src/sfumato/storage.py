@@ -25,7 +25,8 @@ def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
     Raises:
         CheckpointError: if it cannot be written (disk full, no permission); the previous file survives.
     """
-    temporary = path.with_name(path.name + ".partial")
+    # A name that nobody else's file has; what a killed process left of it is replaced.
+    temporary = path.with_name(f".{path.name}.sfumato-partial")
     try:
         with uninterrupted():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,9 +83,18 @@ def _copy_attributes(path: Path, other: Path) -> None:
 
 def difference(path: Path, before: str, after: str) -> list[str]:
     """Lines of the unified diff between two texts of a file."""
+    found: list[str] = []
+    for line in difflib.unified_diff(_lines(before), _lines(after), str(path), str(path)):
+        found.append(line.removesuffix("\n"))
+        if not line.endswith("\n"):
+            found.append("\\ No newline at end of file")
+    return found
+
+
+def _lines(text: str) -> list[str]:
     # A form feed does not end a line of a file, although `str.splitlines` says so.
-    lines = before.removesuffix("\n").split("\n"), after.removesuffix("\n").split("\n")
-    return list(difflib.unified_diff(*lines, str(path), str(path), lineterm=""))
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])
 
 
 def sha256_of(paths: Iterable[Path]) -> str:

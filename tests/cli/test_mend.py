@@ -256,3 +256,38 @@ def _running(directory: Path) -> bool:
     """Whether a process works below a directory."""
     working = subprocess.run(["sh", "-c", "readlink /proc/[0-9]*/cwd"], capture_output=True, text=True).stdout
     return any(line.startswith(str(directory)) for line in working.splitlines())
+
+
+def test_file_outside_the_tests_is_named(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("other") / "b.py"
+    other.write_text(WRONG)
+    done = mend(project / "core.py", other, "--test", TEST, "--project", project, "--dry-run")
+    assert "2 files · 1 would be mended" in done.stderr
+    assert f"{other} is not below {project}, where the tests run" in done.stderr
+
+
+def test_tests_that_are_not_there_are_named_with_where_they_run(project: Path) -> None:
+    done = mend(project / "core.py", "--test", f"{sys.executable} test_none.py", "--project", project)
+    assert f"the tests cannot be run in {project} (exit 2)" in done.stderr
+    assert str(project / "test_none.py") in done.stderr
+
+
+@pytest.mark.parametrize("name", ["tests.py", "testing/core.py", "core_test.py"])
+def test_tests_are_not_edited(project: Path, name: str) -> None:
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / "core.py").write_text("def add(a, b):\n    return a / b\n")
+    (project / name).write_text("TOTAL = 6 - 1\n")
+    done = mend(project, "--test", TEST, "--project", project, "--dry-run")
+    assert "TOTAL" not in done.stdout
+
+
+def test_files_of_others_stay(project: Path) -> None:
+    (project / "core.py.partial").write_text("precious")
+    assert mend(project / "core.py", "--test", TEST, "--yes").exit_code == 0
+    assert (project / "core.py.partial").read_text() == "precious"
+    assert sorted(each.name for each in project.iterdir()) == ["core.py", "core.py.partial", "test_core.py"]
+    (project / "core.py").write_text(WRONG)
+    (project / "core.py").chmod(0o444)
+    done = mend(project / "core.py", "--test", TEST, "--yes")
+    assert "core.py is read-only; nothing written" in done.stderr
+    assert (project / "core.py").read_text() == WRONG

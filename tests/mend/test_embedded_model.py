@@ -49,6 +49,15 @@ def test_it_fits_in_the_wheel() -> None:
         ("print(len(sorted(a))\n", "print(len(sorted(a)))\n"),
         ("x = [1, 2, 3\n", "x = [1, 2, 3]\n"),
         ("foo(bar(1, 2)\n", "foo(bar(1, 2))\n"),
+        # A line between two levels goes to one of them, and never onto the line above.
+        (
+            "def f(xs):\n    for x in xs:\n        if x:\n            y = x.size\n       print(x)\n",
+            "def f(xs):\n    for x in xs:\n        if x:\n            y = x.size\n        print(x)\n",
+        ),
+        (
+            "def f(a):\n    if a:\n        return 1\n   return 2\n",
+            "def f(a):\n    if a:\n        return 1\n    return 2\n",
+        ),
         # A misspelt word may change, and a doubled one may go.
         ("def f(x):\n    retrun x\n", "def f(x):\n    return x\n"),
         ("def f(x):\n    return return x\n", "def f(x):\n    return x\n"),

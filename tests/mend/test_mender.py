@@ -189,7 +189,7 @@ def test_syntax_errors_are_repaired_before_tests(mender: Mender, project: Path) 
             "raise SystemExit(os.path.getsize(name) < 3)\n",
             "fail in one run and pass in the next",
         ),
-        ("raise SystemExit(127)\n", r"cannot be run \(exit 127\)"),
+        ("raise SystemExit(127)\n", r"cannot be run in .* \(exit 127\)"),
     ],
 )
 def test_tests_without_result_are_refused(mender: Mender, project: Path, program: str, message: str) -> None:
@@ -317,10 +317,12 @@ def test_a_character_that_an_encoding_lacks_is_refused(tmp_path: Path) -> None:
 
 
 def test_sources_below_a_folder(tmp_path: Path) -> None:
-    for name in ("b.py", "a/c.pyi", ".venv/d.py", "node_modules/e.py", "a/.hidden/f.py", "g.txt"):
+    for name in ("b.py", "a/c.pyi", ".venv/d.py", "node_modules/e.py", "a/.hidden/f.py", "env/h.py", "g.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = find_sources([tmp_path, tmp_path / "b.py"])
+    (tmp_path / "env/pyvenv.cfg").touch()
+    (tmp_path / "linked.txt").symlink_to(tmp_path / "b.py")
+    found = find_sources([tmp_path, tmp_path / "b.py", tmp_path / "a" / ".." / "b.py", tmp_path / "linked.txt"])
     assert [str(path.relative_to(tmp_path)) for path in found] == ["b.py", "a/c.pyi"]
     with pytest.raises(RequestError, match="no such file or directory"):
         find_sources([tmp_path / "nowhere"])

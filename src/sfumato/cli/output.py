@@ -95,7 +95,8 @@ def show_difference(file: Path, before: str, after: str, *, err: bool = False, o
     console = Console(stderr=err, highlight=False, markup=False, emoji=False)
     lines = difference(file, before, after)
     for line in [each for each in lines[2:] if each[:1] in "+-"] if only_changes else lines:
-        text = Text(line.translate(CONTROLS), _DIFFERENCE_STYLES.get(line[:1], ""))
+        shown = line.translate(CONTROLS) if console.is_terminal else line
+        text = Text(shown, _DIFFERENCE_STYLES.get(line[:1], ""))
         console.print(text, soft_wrap=True)
 
 
@@ -117,6 +118,8 @@ def write_changes(changes: Sequence[tuple[Path, bytes, bytes]], *, yes: bool) ->
     for path, before, _ in changes:
         if not path.exists() or path.read_bytes() != before:
             raise RequestError(f"{path} was changed by another program meanwhile; nothing written")
+        if not path.stat().st_mode & 0o222:
+            raise RequestError(f"{path} is read-only; nothing written")
     for path, _, after in changes:
         write_atomically(path.resolve(), after)
 

@@ -24,6 +24,7 @@ PASSING = 1.0
 UNTESTED = 100.0
 """Nats against a line that ran only outside of tests, as a module's own lines do."""
 MAX_REGIONS = 64
+_TESTS = frozenset(("test", "tests", "testing"))
 _TRACER = Path(__file__).with_name("tracing")
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)|^([^\s:"]+\.py):(\d+):', re.MULTILINE)
 _UNKNOWN = re.compile(
@@ -131,8 +132,9 @@ def find_targets(
 
 
 def is_test(path: Path) -> bool:
-    """Whether a file holds tests, judging by its name."""
-    return path.name.startswith("test_") or path.stem.endswith("_test") or path.name == "conftest.py"
+    """Whether a file of a project holds tests, judging by its name and directories; its path is relative."""
+    is_named_so = path.name.startswith("test_") or path.stem.endswith(("_test", "_tests"))
+    return is_named_so or path.stem in _TESTS or path.name == "conftest.py" or not _TESTS.isdisjoint(path.parts[:-1])
 
 
 def _units(tree: ast.Module, source: str, function: str | None) -> Iterator[tuple[int, int]]:

@@ -95,7 +95,7 @@ def decode_source(path: Path, content: bytes) -> SourceFile:
 
 
 def find_sources(paths: Iterable[Path]) -> list[Path]:
-    """The named files and those in the named directories, without environments, caches, and what is hidden.
+    """The named files and those in the named directories, without environments, builds, caches, and what is hidden.
 
     Raises:
         RequestError: if a file or directory does not exist.
@@ -108,11 +108,20 @@ def find_sources(paths: Iterable[Path]) -> list[Path]:
             found.append(path)
             continue
         for folder, folders, names in os.walk(path):
-            folders[:] = sorted(name for name in folders if name not in IGNORED and not name.startswith("."))
+            folders[:] = sorted(name for name in folders if not _is_left_out(Path(folder, name)))
             # Editors mark open files by hidden links.
             shown = sorted(name for name in names if name.endswith(SUFFIXES) and not name.startswith("."))
             found += [Path(folder, name) for name in shown]
-    return list(dict.fromkeys(found))
+    # A file may be named in two ways.
+    unique: dict[Path, Path] = {}
+    for path in found:
+        unique.setdefault(path.resolve(), path)
+    return list(unique.values())
+
+
+def _is_left_out(folder: Path) -> bool:
+    left_out = folder.name in (*IGNORED, "site-packages", "build", "dist") or folder.name.startswith(".")
+    return left_out or (folder / "pyvenv.cfg").exists()
 
 
 _OTHER_TEXTS = {

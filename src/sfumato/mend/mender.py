@@ -197,8 +197,10 @@ class Mender:
             outcome = evidence.outcome
             if outcome.passed:
                 return [(editable[path], parsed[path]) for path in repaired]
-            if outcome.status in (126, 127) or (outcome.status in (4, 5) and "pytest" in " ".join(command)):
-                raise RequestError(f"the tests cannot be run (exit {outcome.status}): {_last_line(outcome.output)}")
+            said = _last_line(outcome.output).replace(str(sandbox.root), str(root))
+            has_none = outcome.status in (4, 5) and "pytest" in " ".join(command)
+            if has_none or outcome.status in (126, 127) or "can't open file" in said:
+                raise RequestError(f"the tests cannot be run in {root} (exit {outcome.status}): {said}")
             if missing := _missing(outcome.output, root):
                 raise RequestError(f"the tests cannot be run: {missing}")
             if sandbox.run(command, repaired).passed:
@@ -226,7 +228,7 @@ class Mender:
                 raise RequestError(_FLAKY)
         results = {path: (editable[path], mended) for path, mended in parsed.items()}
         if repair is None:
-            ends = f"the tests end with: {_last_line(outcome.output)}"
+            ends = f"the tests end with: {said}"
             more = f"; {ends}" if targets else f"; run in {root}, {ends}"
             if outcome.status is None:
                 more = f"; the tests did not end within {outcome.seconds:.0f} s even before the first edit"

@@ -75,5 +75,5 @@ def _loaded_sources(root: Path) -> list[SourceFile]:
     return [
         read_source(path)
         for path in paths
-        if path.is_relative_to(root) and not is_test(path) and "site-packages" not in path.parts
+        if path.is_relative_to(root) and not is_test(path.relative_to(root)) and "site-packages" not in path.parts
     ]

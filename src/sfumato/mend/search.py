@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sfumato.mend.mistakes import Written, closings, edits_of_mistakes
 from sfumato.mend.parsing import Meaning, can_stand, read_meaning
 from sfumato.mend.proposals import Gap, Proposal, Proposer, Reading
-from sfumato.text.lexemes import CLOSING, OPENING, is_level, kind_of, line_numbers, relative
+from sfumato.text.lexemes import CLOSING, MISALIGNED, OPENING, is_level, kind_of, line_numbers, relative
 from sfumato.text.patches import Patch, apply
 
 FURTHER_EDIT = 4.0
@@ -29,6 +29,8 @@ LOST_WORD, LOST_MARK = 2.0, 1.0
 """Nats for each word and mark that an edit of such a text loses: most of its errors are marks that are missing."""
 CLOSED_WITHIN = 0.5
 """Nats for closing a bracket before the end of a line."""
+JOINED = 10.0
+"""Nats against two lines that become one by what stands between them."""
 RESPELLED = 20.0
 """Nats for another spelling of a name that does not exist."""
 _LIKE, _VERY_LIKE = 0.6, 0.75
@@ -316,6 +318,10 @@ def _price(text: _Text, patch: Patch) -> float:
     if any(kind_of(each.text) == "string" and _letters(each.text) not in kept for each in lexemes[start:end]):
         # No mistake adds a string.
         return math.inf
+    gone = [each.text for each in lexemes[start:end] if is_level(each.text) or each.text == MISALIGNED]
+    if gone and not any(map(is_level, new)) and (new or MISALIGNED in gone):
+        # A line that is indented wrongly is no end of the line above.
+        return JOINED
     beside = [lexeme.text for lexeme in (*lexemes[max(0, start - 1) : start], *lexemes[end : end + 1])]
     lost = [lexeme.text for lexeme in lexemes[start:end] if lexeme.text not in beside]
     return sum(_price_of(each) for each in lost if not (new and _is_like(each, new[0])))
