@@ -166,7 +166,7 @@ def test_data_that_changed_is_told(tmp_path, caplog):
 
 def test_unfinished_run_directory(tmp_path):
     (tmp_path / "state.safetensors").touch()
-    with pytest.raises(sfumato.CheckpointError, match="the state of an unfinished run; allowed"):
+    with pytest.raises(sfumato.CheckpointError, match="the state of an unfinished run; finish it with --resume"):
         sfumato.load(tmp_path)
 
 

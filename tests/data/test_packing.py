@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import torch
 
 from sfumato.data.packing import GAP_BLANKS, IGNORED, Document, PackedBatch, PackingConfig, pack
 from sfumato.data.shards import Targets
+from sfumato.data.sources import make_source
 from sfumato.errors import ConfigError
 from sfumato.spec import DEFAULT, GenerationSpec
+from sfumato.text.tokenizer import Tokenizer
 
 END = 1
 
@@ -473,3 +476,22 @@ def test_a_rare_document_that_is_too_long_is_dropped():
 def test_refusals(config: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         PackingConfig(**config)
+
+
+def test_windows_of_a_text_teach_no_end_and_no_length(byte_tokenizer: Tokenizer, tmp_path: Path):
+    """But for the one at the text's end."""
+    path = tmp_path / "text.txt"
+    path.write_text("abcdefghij" * 40)
+    packing = PackingConfig(rows=4, row_length=128, canvas_lengths=(16, 24))
+    [end_id] = byte_tokenizer.eos_ids
+    source = make_source({}, {str(path): 1.0}, byte_tokenizer, packing, max_tokens=128)
+    windows = [source.document(seed) for seed in range(4000)]
+    assert {document.ends for document in windows} == {True, False}
+    for document in windows:
+        assert document.ends == (document.response[-1] == end_id)
+
+    [window, *_] = [each for each in windows if not each.ends]
+    batch = pack(Listed(window), packing, seed=0, step=0, end_id=end_id)
+    assert (batch.targets_BT != IGNORED).any()
+    assert not (batch.targets_BT == end_id).any()
+    assert not (batch.lengths_BT > 0).any()

@@ -375,3 +375,14 @@ def test_a_recipes_source_mixes_tasks_and_files(tmp_path: Path, byte_tokenizer: 
     assert prompts == {"countdown", "a"}
     with pytest.raises(ConfigError, match="unknown task 'countdwn'; did you mean 'countdown'"):
         make_source({"countdwn": 1.0}, {}, byte_tokenizer, PackingConfig(), max_tokens=50)
+
+
+def test_parts_of_messages_are_joined_and_their_other_keys_told(tmp_path: Path):
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    call = {"role": "assistant", "content": "c", "tool_calls": []}
+    found = chat_of({"messages": [{"role": "user", "content": parts}, call]})
+    assert found == ([{"role": "user", "content": "ab"}], "c", {"messages.tool_calls"})
+    image = {"role": "user", "content": [{"type": "image_url"}]}
+    for first in (image, {"role": "user", "content": None}):
+        with pytest.raises(ConfigError, match="has messages"):
+            read_records(write(tmp_path / "some.jsonl", {"messages": [first, call]}))

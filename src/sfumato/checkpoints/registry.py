@@ -74,9 +74,11 @@ def find_model(name: str | Path) -> Path:
     if path.is_dir() and not (path / "config.json").exists():
         if (path / "checkpoint" / "config.json").exists():
             return path / "checkpoint"
-        what = "the state of an unfinished run" if any(path.glob("state*")) else "no config.json"
+        if any(path.glob("state*")):
+            ways = "finish it with --resume; to end it early, also --set train.steps=N"
+            raise CheckpointError(f"{path} holds the state of an unfinished run; {ways}")
         raise CheckpointError(
-            f"{path} holds {what}; allowed: the directory of a checkpoint or a run, or a {SUFFIX} file"
+            f"{path} holds no config.json; allowed: the directory of a checkpoint or a run, or a {SUFFIX} file"
         )
     if is_here:
         return path

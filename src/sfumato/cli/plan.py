@@ -67,6 +67,7 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         }
         typer.echo(json.dumps(report))
         return
+    rows = [_row(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS]
     active = f", {count.active / 1e9:.2f} billion active" if count.active < count.total else ""
     if count.trained < count.total:
         active += f", {count.trained / 1e6:.1f} million trained"
@@ -76,11 +77,12 @@ def print_plan(subject: Path, overrides: Sequence[str], *, gpu: str, mfu: float 
         f"{recipe.train.precision}; {packing.rows} x {packing.row_length} positions per "
         f"batch; {gpu} at {mfu:.0%} of its peak; GB per GPU"
     )
-    print_table([_row(planned(gpu, num, False), planned(gpu, num, True)) for num in NUMBERS_OF_GPUS])
+    print_table(rows)
 
 
 def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
     from sfumato.checkpoints.load import build
+    from sfumato.checkpoints.registry import find_model
     from sfumato.config import from_table, load_recipe, parse_settings
     from sfumato.models.decoder import DecoderConfig
     from sfumato.training.plan import SHAPE_PACKING, SHAPES
@@ -90,8 +92,8 @@ def _recipe(subject: Path, overrides: Sequence[str]) -> Recipe:
         return load_recipe(Recipe, subject, overrides)
     if str(subject).lower() in SHAPES:
         model = SHAPES[str(subject).lower()]
-    elif (subject / "config.json").exists():
-        config = build(subject)[0].config
+    elif subject.is_dir():
+        config = build(find_model(subject))[0].config
         if not isinstance(config, DecoderConfig):
             raise ConfigError(f"{subject} holds no decoder; allowed: a model of the families that recipes can train")
         model = config.to_dict()

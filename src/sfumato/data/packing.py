@@ -52,6 +52,8 @@ class Document:
     response: Sequence[int]
     teacher: Targets | None = field(default=None, compare=False, repr=False)
     """A teacher's stored predictions for the response, if any."""
+    ends: bool = True
+    """Whether the response is whole; a window of a longer text is not, and teaches neither its end nor its length."""
 
     @property
     def num_tokens(self) -> int:
@@ -99,17 +101,10 @@ class PackingConfig:
         if any(not 2 <= length <= self.row_length for length in self.canvas_lengths):
             given = f"canvas_lengths is {list(self.canvas_lengths)}"
             raise ConfigError(f"{given}; allowed: lengths from 2 to row_length, {self.row_length}")
-        shares = self.canvas_from
-        if shares and (
-            len(shares) != len(self.canvas_lengths)
-            or list(shares) != sorted(shares)
-            or shares[0] != 0.0
-            or not shares[-1] < 1.0
-        ):
-            raise ConfigError(
-                f"canvas_from is {list(shares)}; allowed: for each of {len(self.canvas_lengths)} canvas_lengths a "
-                "share below 1, ascending, the first 0"
-            )
+        shares, num = list(self.canvas_from), len(self.canvas_lengths)
+        if shares and (len(shares) != num or shares != sorted(shares) or shares[0] != 0.0 or not shares[-1] < 1.0):
+            allowed = f"for each of {num} canvas_lengths a share below 1, ascending, the first 0"
+            raise ConfigError(f"canvas_from is {shares}; allowed: {allowed}")
         check_range(self, "cut_share gap_share ar_share prompt_share", 0, 1)
         if not self.canvas_lengths and self.gap_share > 0.0:
             raise ConfigError(f"gap_share is {self.gap_share} with no canvas_lengths; allowed: 0")
@@ -404,6 +399,9 @@ def _lay_out(
             rounded = {n: len(response) + -len(response) % n for n in config.canvas_lengths}
             fitting = [n for n in config.canvas_lengths if config.canvas_copies * rounded[n] <= room]
             length = rng.choice(fitting or [length])
+        if not document.ends and (shorter := [n for n in config.canvas_lengths if n <= len(waiting)]):
+            length = max(shorter)
+            waiting = waiting[: len(waiting) // length * length]
         filled = waiting + [end_id] * (-len(waiting) % length)
         canvases = [filled[i : i + length] for i in range(0, len(filled), length)]
     text = (prompt + response)[:first] + [token for canvas in canvases for token in canvas]
@@ -428,7 +426,7 @@ def _lay_out(
         targets[len(prompt) - 1 : -1] = response
     if config.prompt_share and rng.random() < config.prompt_share:
         targets[: len(prompt) - 1] = prompt[1:]
-    length_read = (len(prompt) - 1, len(response)) if layout.causal else None
+    length_read = (len(prompt) - 1, len(response)) if layout.causal and document.ends else None
     return [[_Piece(clean, targets, 0, length=length_read), *copies]]
 
 

@@ -154,7 +154,8 @@ class FileSource:
         if window is None or len(document.response) <= window:
             return document
         start = rng.randrange(len(document.response) - window + 1)
-        return Document(document.prompt, document.response[start : start + window])
+        end = start + window
+        return Document(document.prompt, document.response[start:end], ends=end == len(document.response))
 
     def _teach(self, path: Path, where: Sequence[str], top: int) -> None:
         kept = Manifest.load(path).settings.get("top_k", 0)
@@ -366,9 +367,13 @@ def chat_of(value: Any) -> Chat | None:
             return None
     if not turns or not all(isinstance(turn, dict) and turn.get("role") for turn in turns):
         return None
+    turns = [turn | {"content": _joined(turn.get("content"))} for turn in turns]
     *before, last = turns
-    answered = last["role"] == "assistant" and isinstance(last.get("content"), str)
+    if not all(isinstance(turn["content"], str) for turn in before):
+        return None
+    answered = last["role"] == "assistant" and isinstance(last["content"], str)
     unread = frozenset(value) - keys
+    unread |= {f"messages.{key}" for turn in turns for key in turn.keys() - {"role", "content"}}
     return Chat(before, last["content"], unread) if before and answered else Chat(turns, None, unread)
 
 
@@ -379,6 +384,14 @@ def _turns(said: Any, role: str) -> list[Any]:
     return [
         {"role": role, "content": said} if isinstance(said, str) and (said.strip() or role == "assistant") else said
     ]
+
+
+def _joined(content: Any) -> Any:
+    """The text of a message's parts; anything else stands for itself."""
+    match content:
+        case [*parts] if parts and all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
+            return "".join(part["text"] for part in parts)
+    return content
 
 
 def unreadable(value: Any, where: str, allowed: str) -> ConfigError:

@@ -159,7 +159,11 @@ class Run:
             return
         write_json(self.recipe_path, dataclasses.asdict(self.recipe))
         path = self.directory / "data.json"
-        hashes = {name: sha256_of([Path(name)]) for name in self.recipe.data.files if Path(name).is_file()}
+        hashes = {
+            name: sha256_of(sorted(each for each in Path(name).rglob("*") if each.is_file()) or [Path(name)])
+            for name in self.recipe.data.files
+            if Path(name).exists()
+        }
         before = read_json(path) if path.exists() else {}
         for name in hashes.keys() & before.keys():
             if hashes[name] != before[name]:
