@@ -190,7 +190,7 @@ def test_full_disk_leaves_no_weights(converted: Path, tmp_path: Path, monkeypatc
     fsync = os.fsync
 
     def fail(descriptor: int) -> None:
-        if (tmp_path / "full" / f"{failing}.partial").exists():
+        if (tmp_path / "full" / f".{failing}.sfumato-partial").exists():
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(descriptor)
 
