@@ -103,10 +103,9 @@ def mend(
         results = _mend_syntax(files, model)
     else:
         root = project or _find_root(paths[0])
-        skipped += [
-            f"{file.path} is not below {root}, where the tests run" for file in files if not _is_below(file, root)
-        ]
-        results = _mend_tests(files, root, test, function, config, timeout, model)
+        below = [file for file in files if file.path.resolve().is_relative_to(root.resolve())]
+        skipped += [f"{file.path} is not below {root}, where the tests run" for file in files if file not in below]
+        results = _mend_tests(below or files, root, test, function, config, timeout, model)
     changed = [(file, mended) for file, mended in results if mended.verified_by]
     skipped += [
         f"{file.path}: line {left_over.lineno} parses now, but does not compile: {left_over.msg}"
@@ -231,9 +230,8 @@ def _mend_tests(
     if not command:
         raise RequestError('test is empty; allowed: a command, e.g. "pytest -x"')
     # A test is edited only if nothing else was given.
-    below = [file for file in files if _is_below(file, project)] or files
-    edited = [file for file in below if not is_test(Path(os.path.relpath(file.path.resolve(), project.resolve())))]
-    edited = edited or below
+    relative = [Path(os.path.relpath(file.path.resolve(), project.resolve())) for file in files]
+    edited = [file for file, path in zip(files, relative, strict=True) if not is_test(path)] or files
     # A signal unwinds the search, so that what the tests started ends, and the copy goes.
     with Signals() as signals, signals.raised(), progress("running the tests", config.max_runs) as report:
         return load_mender(model).mend_project(
@@ -255,10 +253,6 @@ def _search_config(budget: str) -> SearchConfig:
         raise RequestError(f"budget is {budget!r}; allowed: a number of edits, e.g. 50, or of seconds, e.g. 120s")
     number = int(match[1])
     return SearchConfig(max_runs=100_000, max_s=float(number)) if match[2] else SearchConfig(max_runs=number)
-
-
-def _is_below(file: SourceFile, root: Path) -> bool:
-    return file.path.resolve().is_relative_to(root.resolve())
 
 
 def _find_root(path: Path) -> Path:
