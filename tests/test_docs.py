@@ -39,7 +39,7 @@ SERVER = "http://127.0.0.1:8000"
 # Options appended to commands with these beginnings; the last value given counts.
 SMALL_STEP = (
     "--set train.steps=2 --set train.compile=false --set train.precision=float32 --set packing.rows=1 "
-    "--set evaluation.n=1 --set evaluation.bound_batches=0 --set evaluation.files={}"
+    "--set evaluation.n=1 --set evaluation.steps=2 --set evaluation.bound_batches=0 --set evaluation.files={}"
 )
 SHORT_ROWS = f"{SMALL_STEP} --set packing.row_length=160"
 REDUCED = {
@@ -47,7 +47,7 @@ REDUCED = {
     "python -m benchmarks throughput": "--requests 4 --tokens 16",
     "python -m benchmarks roofline": "--repeats 1 --canvas 16 --vocabulary 512",
     "python -m benchmarks join": "--long 1 --long-tokens 16 --canvas 8 --steps 1 --requests 2 --vocabulary 512",
-    "python -m benchmarks breakeven": "--repeats 1 --canvas 16 --weights float32",
+    "python -m benchmarks breakeven": "--repeats 1 --canvas 16 --prompt 8 --weights float32",
     "python -m benchmarks quality": "--tokens 32 --quantize int8",
     "python -m benchmarks.peers": "--turns 1 --canvas 8 --systems 'sfumato w8a8' torch",
     f"sfumato run --model {SMOL}": "--max-tokens 2",

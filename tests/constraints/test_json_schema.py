@@ -391,7 +391,7 @@ def test_large_schemas_that_refer_to_themselves_nest_less_deep():
 
 def test_random_nested_schemas_match_only_what_is_valid():
     num_read = num_nested = 0
-    for seed in range(300):
+    for seed in range(200):
         source = random.Random(seed)
         schema = random_nested(source)
         try:
@@ -403,8 +403,8 @@ def test_random_nested_schemas_match_only_what_is_valid():
             text = texts.draw(source, length)
             assert is_valid(schema, text), (seed, schema, text)
             num_nested += text.count("{") + text.count("[") > 2
-    assert num_read > 100
-    assert num_nested > 40
+    assert num_read > 70
+    assert num_nested > 25
 
 
 def test_any_number_of_optional_properties():

@@ -647,7 +647,7 @@ def test_a_database_that_fails_is_told(tmp_path: Path, caplog: pytest.LogCapture
 def test_canvases_in_the_background_are_waited_for(tmp_path: Path):
     arguments = ["tiny", "--threads", "1", "--database", str(tmp_path / "canvases.db"), "--drain-seconds", "600"]
     process, url = begin(arguments)
-    slow = {"prompt": EXPRESSION, "steps": 300, "settings": {"adaptive": False}, "background": True}
+    slow = {"prompt": EXPRESSION, "steps": 100, "settings": {"adaptive": False}, "background": True}
     made = httpx.post(f"{url}/v1/canvas", json=slow, timeout=600).json()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=600)

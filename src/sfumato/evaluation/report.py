@@ -89,9 +89,10 @@ class Report:
                 name: {key: value for key, value in config.items() if value and key not in _FREE}
                 for name, config in suite[kind].items()
             }
-        for name, config in self.suite.systems.items():
-            if not config.url:
-                meaning["systems"][name]["weights"] = _hash_of_weights(config.model)
+        ours = {name: config.model for name, config in self.suite.systems.items() if not config.url}
+        hashes = {model: _hash_of_weights(model) for model in sorted(set(ours.values()))}
+        for name, model in ours.items():
+            meaning["systems"][name]["weights"] = hashes[model]
         return meaning
 
     def _checked(self, record: Record) -> Record | None:
