@@ -68,6 +68,20 @@ def test_syntax(mender: sfumato.Mender, broken: str, right: str) -> None:
     assert (mended.text, mended.verified_by) == (right, "parser")
 
 
+@pytest.mark.parametrize(
+    ("broken", "right"),
+    [
+        ("def ratio(a, b):\n    return b / a  # of two\n", "def ratio(a, b):\n    return a / b  # of two\n"),
+        ("def gap(a, b):\n    return a  -  b\n", "def gap(a, b):\n    return abs(a  -  b)\n"),
+        ("def mean(v):\n    return sum(v) / v\n", "def mean(v):\n    return sum(v) / len(v)\n"),
+        ("def first(v):\n    return sorted(v  [0])\n", "def first(v):\n    return v  [0]\n"),
+    ],
+)
+def test_two_places_that_are_wrong_together(mender: sfumato.Mender, broken: str, right: str) -> None:
+    config = SearchConfig(max_runs=20, max_edits=1)
+    assert mender.mend(broken, lambda text: text == right, config=config).text == right
+
+
 def test_semantic_bug(mender: sfumato.Mender) -> None:
     def verify(text: str) -> bool:
         scope: dict[str, Callable[[int, int, int], int]] = {}

@@ -57,6 +57,7 @@ if __name__ == "__main__":
     test_double()
 """
 COMMAND = [sys.executable, "test_core.py"]
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
 @pytest.fixture
@@ -223,6 +224,35 @@ def test_evidence_from_pytest(project: Path) -> None:
     assert evidence.executed[Path("core.py")][6] == Counts(1, 0, 0)
     assert evidence.executed[Path("core.py")][4] == Counts(0, 0, 1)
     assert evidence.frames == [(Path("test_core.py"), 5)]
+
+
+def test_edits_are_tried_on_the_failing_tests_before_all(
+    mender: Mender, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "test_others.py").write_text("def test_a():\n    pass\n\n\ndef test_b():\n    pass\n")
+    runs, run = list[tuple[str, bool]](), Sandbox.run
+
+    def recorded(*arguments: Any, **options: Any) -> Outcome:
+        outcome = run(*arguments, **options)
+        runs.append(("failing" if "2 deselected" in outcome.output else "all", outcome.passed))
+        return outcome
+
+    monkeypatch.setattr(Sandbox, "run", recorded)
+    [(_, mended)] = mend_project(mender, project, PYTEST)
+    assert (mended.verified_by, mended.num_runs) == ("tests", 2)
+    original, first, second = [("failing", False)], [("failing", False)], [("failing", True), ("all", True)]
+    assert runs[:2] + runs[-3:] == [("all", False)] * 5
+    assert runs[2:-3] == [*original, *first, *second, ("all", True)]
+
+
+def test_tests_that_fail_only_after_others_are_not_run_alone(mender: Mender, project: Path) -> None:
+    state = "import core\n\n\ndef test_a():\n    core.wrong = True\n"
+    (project / "test_a.py").write_text(state)
+    (project / "test_core.py").write_text(
+        "import core\n\n\ndef test_double():\n    assert core.double(3) == (6 if hasattr(core, 'wrong') else 0)\n"
+    )
+    [(_, mended)] = mend_project(mender, project, PYTEST)
+    assert mended.verified_by == "tests"
 
 
 def failing(executed: set[int], *frames: int) -> Evidence:

@@ -45,6 +45,31 @@ def test_a_model_proposes_edits_of_a_text() -> None:
     }
 
 
+def test_edits_of_several_places_are_as_likely_as_the_least_likely_of_them() -> None:
+    torch.manual_seed(0)
+    text = [lexeme.text for lexeme in lex("x = f(a, g(b) - c)\n")]
+    reading = Proposer(Decoder(CONFIG), ProposalConfig(substitutions=10_000)).read(text)
+    scores = {one.edit: one.score for one in reading.proposals}
+    assert text[4:12] == ["(", "a", ",", "g", "(", "b", ")", "-"]
+    # Operands and arguments change sides.
+    assert scores[Patch(5, 8, ("g", ",", "a"))] == min(scores[Patch(5, 6, ("g",))], scores[Patch(7, 8, ("a",))])
+    # A call goes, or its brackets alone.
+    gone = [scores[Patch(at, at + 1, ())] for at in range(len(text))]
+    assert scores[Patch(7, 11, ("b",))] == min(gone[7], gone[8], gone[10])
+    assert scores[Patch(8, 11, ("b",))] == min(gone[8], gone[10])
+    # A call is missing around an operand.
+    [call] = [edit for edit in scores if isinstance(edit, Gap) and edit.position == 9 and edit.end is not None]
+    assert (call.size, call.end) == (1, 10)
+    assert scores[call] == min(scores[Gap(9, 2)], scores[Gap(10, 1)])
+    fillings = [edit for _, edit in reading.fill(call)]
+    assert len(fillings) > 1
+    for edit in fillings:
+        assert isinstance(edit, Patch)
+        assert edit == Patch(9, 10, (edit.texts[0], "(", "b", ")"))
+    ends = {edit.end for edit in scores if isinstance(edit, Gap) and edit.position == 7 and edit.end is not None}
+    assert ends <= {8, 11, 13}
+
+
 def test_a_judge_adds_what_it_thinks_of_the_edited_text() -> None:
     torch.manual_seed(0)
     text = [lexeme.text for lexeme in lex("a = b + 1\n")]

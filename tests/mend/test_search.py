@@ -210,7 +210,7 @@ def test_brackets_and_strings_are_closed_at_the_end_of_a_line(broken: str, right
         ("if a && !(b) || !c:\n    d = 1\n", "if a and not (b) or not c:\n    d = 1\n"),
         ("if (a > (3) {\n    b = 1\n}\nc = [2]\n", "if (a > (3)):\n    b = 1\nc = [2]\n"),
         ("if a then:\n    const b = (1)\n", "if a:\n    b = (1)\n"),
-        ("while (a) do\n    b = new C(1)\n", "while (a) :\n    b = C(1)\n"),
+        ("while (a) do\n    b = new C(1)\n", "while (a):\n    b = C(1)\n"),
         ("function f(a):\n    return [a]\n", "def f(a):\n    return [a]\n"),
         ("try:\n    a()\ncatch B as b:\n    c([b])\n", "try:\n    a()\nexcept B as b:\n    c([b])\n"),
         ("import a from b\nc = (a)\n", "from b import a\nc = (a)\n"),

@@ -112,6 +112,21 @@ def test_deleted_lexemes_leave_no_blanks_behind(source: str, start: int, end: in
     assert apply(source, lex(source), [Patch(start, end, ())]) == after
 
 
+@pytest.mark.parametrize(
+    ("source", "patch", "after"),
+    [
+        ("f(a ,  b)  # why\n", Patch(2, 5, ("b", ",", "a")), "f(b ,  a)  # why\n"),
+        ("x = (a  *\n     b)\n", Patch(2, 7, ("a", "*", "b")), "x = a  *\n     b\n"),
+        ("x = a  *b\n", Patch(2, 5, ("f", "(", "a", "*", "b", ")")), "x = f(a  *b)\n"),
+        ("x = a<b\n", Patch(3, 4, ("in",)), "x = a in b\n"),
+    ],
+)
+def test_lexemes_that_stay_keep_what_stands_between_them(source: str, patch: Patch, after: str) -> None:
+    lexemes = lex(source)
+    start = [lexeme.text for lexeme in lexemes].index(source[0])
+    assert apply(source, lexemes, [patch.moved(start)]) == after
+
+
 def test_deletions_leave_the_other_lexemes() -> None:
     """As long as brackets and lines do not change."""
     source, random_ = Path(patches.__file__).read_text(encoding="utf-8"), random.Random(0)

@@ -334,7 +334,7 @@ def _excess_unit(draft: _Draft) -> bool:
 
 def _swapped(draft: _Draft) -> bool:
     """Swaps two arguments or operands."""
-    index = draft.position(lambda text: text in _SWAPPED_AROUND)
+    index = draft.position(lambda text: text in SWAPPED_AROUND)
     left, right = draft.clean[index - 1], draft.clean[index + 1]
     kinds = {kind_of(left), kind_of(right)}
     if left == right or not kinds <= {"name", "number", "string"} or not draft.free(index - 1, index + 2):
@@ -412,7 +412,7 @@ _UNIT_HEADS = (
     (("+", "-"), ("*", "/", "//", "%", "**"), ("not", "and", "or"), (".",), ("[",), ("(",), (",",)),
     (0.3, 0.15, 0.15, 0.1, 0.1, 0.1, 0.1),
 )
-_SWAPPED_AROUND = frozenset({",", "-", "/", "<", ">", "<=", ">=", "//", "%", "**", "in", "and", "or", "+"})
+SWAPPED_AROUND = frozenset({",", "-", "/", "<", ">", "<=", ">=", "//", "%", "**", "in", "and", "or", "+"})
 _ALTERNATIVES: dict[str, list[str]] = {}
 for _family in FAMILIES:
     for _text in _family:

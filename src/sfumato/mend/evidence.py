@@ -25,7 +25,7 @@ UNTESTED = 100.0
 """Nats against a line that ran only outside of tests, as a module's own lines do."""
 MAX_REGIONS = 64
 _TESTS = frozenset(("test", "tests", "testing"))
-_TRACER = Path(__file__).with_name("tracing")
+_TRACER, _NARROWER = Path(__file__).with_name("tracing"), Path(__file__).with_name("narrowing")
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)|^([^\s:"]+\.py):(\d+):', re.MULTILINE)
 _UNKNOWN = re.compile(
     r"""has no attribute '(\w+)'|name '(\w+)' is not defined|unexpected keyword argument '(\w+)'"""
@@ -54,6 +54,8 @@ class Evidence:
     """Executed lines by path, from 1; empty if the run did not finish."""
     frames: Sequence[tuple[Path, int]]
     """Traceback lines within the project, in order of output."""
+    failing: Path | None = None
+    """A file with the names of pytest's tests that fail, one per line, if others pass."""
 
 
 def gather(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, bytes]) -> Evidence:
@@ -72,7 +74,18 @@ def gather(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, byte
         path = sandbox.root / (match[1] or match[3])
         if path.is_relative_to(sandbox.root) and path.is_file():
             frames.append((path.relative_to(sandbox.root), int(match[2] or match[4])))
-    return Evidence(outcome, executed, frames)
+    failing = folder / "failing"
+    return Evidence(outcome, executed, frames, failing if failing.exists() and outcome.num_passed else None)
+
+
+def run_failing(sandbox: Sandbox, command: Sequence[str], changes: Mapping[Path, bytes], failing: Path) -> Outcome:
+    """Run only the tests that failed, with some files changed.
+
+    Args:
+        failing: of the evidence.
+    """
+    variables = {"PYTEST_PLUGINS": "sfumato_failing", "SFUMATO_FAILING": str(failing)}
+    return sandbox.run(command, changes, variables=variables, first_on_path=[_NARROWER])
 
 
 def find_targets(

@@ -16,7 +16,7 @@ from sfumato.checkpoints.load import load_checkpoint
 from sfumato.checkpoints.registry import find_model
 from sfumato.errors import CheckpointError, RequestError
 from sfumato.mend.doubts import Calibration, Doubt, find_doubts
-from sfumato.mend.evidence import find_targets, gather
+from sfumato.mend.evidence import find_targets, gather, run_failing
 from sfumato.mend.files import SourceFile, why_not
 from sfumato.mend.parsing import Meaning, error_line, find_error, is_beginning, parse
 from sfumato.mend.proposals import Proposer
@@ -210,11 +210,22 @@ class Mender:
             sandbox.limits = dataclasses.replace(limits, seconds=allowed_s)
             targets = find_targets(texts, evidence, function=function, length=self._length)
             best, proposed = outcome.num_passed, dict[str, str]()
+            failing, best_failing = evidence.failing, 0
+            num_failing = len(set(failing.read_text("utf-8").splitlines())) if failing is not None else 0
+            if failing is not None and run_failing(sandbox, command, repaired, failing).passed:
+                # They fail only after others.
+                failing = None
 
             def passes(target: Target, text: str) -> bool:
-                nonlocal best, proposed
+                nonlocal best, proposed, best_failing
                 path = Path(target.name)
                 changes = repaired | {path: editable[path].encode(text)}
+                if failing is not None:
+                    # First those that failed, which are few: most edits change nothing for them.
+                    result = run_failing(sandbox, command, changes, failing)
+                    if not result.passed and result.num_passed < min(best_failing + 1, num_failing):
+                        return False
+                    best_failing = max(best_failing, result.num_passed)
                 result = sandbox.run(command, changes)
                 if not result.passed and result.num_passed > best:
                     best, proposed = result.num_passed, {target.name: text}

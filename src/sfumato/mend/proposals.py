@@ -10,7 +10,7 @@ judge, an autoregressive model, reads the whole texts that the likeliest ones ma
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -19,14 +19,19 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from sfumato.data.edits import SWAPPED_AROUND
 from sfumato.kernels.cpu.running import shared_cores
 from sfumato.models.decoder import Decoder
 from sfumato.models.model import AttentionSpec
-from sfumato.text.lexemes import BLANK, END, MASK, MISALIGNED, PAD, Lexicon, kind_of
+from sfumato.text.lexemes import BLANK, CLOSING, END, MASK, MISALIGNED, OPENING, PAD, Lexicon, is_level, kind_of
 from sfumato.text.patches import Patch
 
 _ROWS = 32
 """Texts that the judge reads together."""
+_OPERANDS = frozenset({"name", "number", "string"})
+"""Kinds of lexemes with which an expression may begin."""
+_AROUND = frozenset({",", ":", "="})
+"""What no expression contains outside brackets."""
 _NEVER = frozenset({PAD, MASK, END, MISALIGNED})
 
 
@@ -36,6 +41,8 @@ class Gap(NamedTuple):
     position: int
     """Index of the lexeme after them."""
     size: int
+    end: int | None = None
+    """If given, the lexemes from `position` to here lack a call: the gap is its function, brackets are added."""
 
 
 class Proposal(NamedTuple):
@@ -115,6 +122,7 @@ class Reading:
         bind_judge: Callable[[], Decoder] | None = None,
     ) -> None:
         self._model, self._lexicon, self._config, self._bind_judge = model, lexicon, config, bind_judge
+        self._texts = text
         self._tokens_Q = torch.tensor(lexicon.encode(text))
         [self._blank, self._mask] = lexicon.encode([BLANK, MASK])
 
@@ -128,10 +136,11 @@ class Reading:
             odds_QV = odds_QV - odds_QV.gather(1, self._tokens_Q[:, None]).clamp_min(-30.0)
             odds_QV.scatter_(1, self._tokens_Q[:, None], -torch.inf)
             odds_QV[-1] = -torch.inf
-            found = self._deletions(odds_QV[:, self._blank].tolist())
+            gone_odds = odds_QV[:, self._blank].tolist()
             odds_QV[:, self._blank] = -torch.inf
-            found += self._substitutions(odds_QV)
-            found += self._gaps(lengths_RQB[0])
+            found = self._deletions(gone_odds) + self._substitutions(odds_QV) + self._gaps(lengths_RQB[0])
+            # Never likelier than the edits of one position.
+            found += self._pairs(odds_QV, gone_odds) + self._calls(lengths_RQB[0])
             found.sort(key=_likeliest)
             return found
 
@@ -139,9 +148,12 @@ class Reading:
     @torch.inference_mode()
     def fill(self, gap: Gap) -> list[Proposal]:
         """Patches that fill a gap, most certain slot first; add their scores to the gap's."""
-        position, size = gap
-        slots_S = torch.full((size,), self._mask)
-        row_Q = torch.cat((self._tokens_Q[:position], slots_S, self._tokens_Q[position:]))
+        position, size, end = gap
+        before_Q, inside_Q, after_Q = self._tokens_Q.tensor_split((position, position if end is None else end))
+        opening, closing = ("", "") if end is None else ("(", ")")
+        opening_S = torch.tensor([self._mask] * size + self._lexicon.encode(opening))
+        closing_S = torch.tensor(self._lexicon.encode(closing), dtype=torch.int64)
+        row_Q = torch.cat((before_Q, opening_S, inside_Q, closing_S, after_Q))
         banned_V = self._never_V.clone()
         banned_V[self._blank] = True
         beams = [(0.0, row_Q)]
@@ -162,8 +174,8 @@ class Reading:
         texts = self._lexicon.lexemes
         found = []
         for total, row in beams:
-            inserted = tuple(texts[token] for token in row[position : position + size].tolist())
-            found.append(Proposal(total, Patch(position, position, inserted)))
+            written = tuple(texts[token] for token in row[position : len(row) - len(after_Q)].tolist())
+            found.append(Proposal(total, Patch(position, position + len(inside_Q), written)))
         return found
 
     @shared_cores
@@ -206,6 +218,27 @@ class Reading:
                 found.append(Proposal(worst - self._config.further_deletion * (end - start - 1), Patch(start, end, ())))
         return found
 
+    def _pairs(self, odds_QV: Tensor, gone_odds: Sequence[float]) -> list[Proposal]:
+        """Edits of two positions that are wrong together or not at all, with the log-odds of the less likely one:
+        operands and arguments change sides, brackets go, with the name before them."""
+        tokens, texts = self._tokens_Q.tolist(), self._texts
+        found, opened = list[Proposal](), list[int]()
+        for index, text in enumerate(texts):
+            if 0 < index < len(texts) - 2 and text in SWAPPED_AROUND:
+                score = min(float(odds_QV[index - 1, tokens[index + 1]]), float(odds_QV[index + 1, tokens[index - 1]]))
+                swapped = (texts[index + 1], text, texts[index - 1])
+                found.append(Proposal(score, Patch(index - 1, index + 2, swapped)))
+            elif text in OPENING:
+                opened.append(index)
+            elif text in CLOSING and opened:
+                start = opened.pop()
+                score = min(gone_odds[start], gone_odds[index])
+                inside = tuple(texts[start + 1 : index])
+                found.append(Proposal(score, Patch(start, index + 1, inside)))
+                if kind_of(texts[start - 1]) == "name":
+                    found.append(Proposal(min(score, gone_odds[start - 1]), Patch(start - 1, index + 1, inside)))
+        return [each for each in found if each.score > self._config.lowest]
+
     def _gaps(self, lengths_QB: Tensor) -> list[Proposal]:
         odds_QB = lengths_QB[:, 1 : 1 + self._config.longest_insertion] - lengths_QB[:, :1]
         odds_QB[0] = -torch.inf
@@ -216,6 +249,27 @@ class Reading:
             if score > self._config.lowest:
                 found.append(Proposal(score, Gap(position, more + 1)))
         return found
+
+    def _calls(self, lengths_QB: Tensor) -> list[Proposal]:
+        """Operands and expressions that lack a call: two lexemes before and one after, or none."""
+        odds_QB = (lengths_QB[:, 1:3] - lengths_QB[:, :1]).tolist()
+        found = []
+        for start, text in enumerate(self._texts):
+            if start and (text in OPENING or kind_of(text) in _OPERANDS):
+                after, end = max(((odds_QB[end][0], end) for end in self._ends(start)), default=(-torch.inf, 0))
+                found.append(Proposal(min(after, odds_QB[start][1]), Gap(start, 1, end)))
+        found.sort(key=_likeliest)
+        return [each for each in found[: self._config.gaps] if each.score > self._config.lowest]
+
+    def _ends(self, start: int) -> Iterator[int]:
+        """Where an expression may end that begins at a position."""
+        depth = 0
+        for end, text in enumerate(self._texts[start:-1], start + 1):
+            depth += (text in OPENING) - (text in CLOSING)
+            if depth < 0 or is_level(text) or (depth == 0 and text in _AROUND):
+                return
+            if depth == 0:
+                yield end
 
 
 def _likeliest(proposal: Proposal) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections.abc import Sequence
@@ -32,10 +33,24 @@ def apply(source: str, lexemes: Sequence[Lexeme], patches: Sequence[Patch]) -> s
         patches: must not overlap.
     """
     unit = indentation(source, lexemes)
-    for patch in sorted(patches, reverse=True):
+    parts = [part for patch in patches for part in _parts(lexemes, patch)]
+    for patch in sorted(parts, reverse=True):
         start, end, text = _span(source, lexemes, patch, unit)
         source = source[:start] + text + source[end:]
     return source
+
+
+def _parts(lexemes: Sequence[Lexeme], patch: Patch) -> list[Patch]:
+    """The same patch without the lexemes that stay, and what stands between them."""
+    start, end, texts = patch
+    if end - start < 2 or not texts:
+        return [patch]
+    old = [lexeme.text for lexeme in lexemes[start:end]]
+    if len(old) != len(texts):
+        codes = difflib.SequenceMatcher(None, old, texts, autojunk=False).get_opcodes()
+        return [Patch(start + a, start + b, texts[c:d]) for tag, a, b, c, d in codes if tag != "equal"]
+    runs = [(stays, list(run)) for stays, run in itertools.groupby(range(len(old)), lambda at: old[at] == texts[at])]
+    return [Patch(start + run[0], start + run[-1] + 1, texts[run[0] : run[-1] + 1]) for stays, run in runs if not stays]
 
 
 def common_ends(text: str, other: str) -> tuple[int, int]:
@@ -81,7 +96,7 @@ def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[s
     """The character range to replace, and the new text."""
     start, end, texts = patch
     goes = lexemes[start:end]
-    if len(goes) == len(texts) == 1 and _is_head(goes[0].text) == _is_head(texts[0]):
+    if len(goes) == len(texts) == 1 and _likeness(goes[0].text) == _likeness(texts[0]):
         [new] = texts
         return goes[0].start, goes[0].end, unit[LEVELS.index(new)] if is_level(new) else new
     before = lexemes[start - 1] if start else None
@@ -115,6 +130,11 @@ def _span(source: str, lexemes: Sequence[Lexeme], patch: Patch, unit: Sequence[s
 
 def _is_head(text: str) -> bool:
     return is_level(text) or text == MISALIGNED
+
+
+def _likeness(text: str) -> tuple[bool, bool]:
+    """Lexemes with the same need the same spaces around them: heads of lines, words, and marks."""
+    return _is_head(text), text[0].isalnum() or text[0] in "_\"'"
 
 
 _TIGHT_AFTER = frozenset({"(", "[", "{", ".", "~", "@", ""})
