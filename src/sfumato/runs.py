@@ -147,7 +147,15 @@ def _score(run: Run, decoder: Decoder) -> dict[str, float]:
     if wanted.bound_batches:
         spec, end_id = run.spec, run.tokenizer.eos_ids[0]
         tasks, room = {} if wanted.files else recipe.data.tasks, run.shape.max_position_embeddings
-        source = make_source(tasks, wanted.files, run.tokenizer, recipe.packing, max_tokens=room, split="test")
+        source = make_source(
+            tasks,
+            wanted.files,
+            run.tokenizer,
+            recipe.packing,
+            max_tokens=room,
+            every_answer=recipe.data.every_answer,
+            split="test",
+        )
         if recipe.packing.canvas_lengths:
             bound = canvas_nelbo(
                 decoder,

@@ -82,17 +82,17 @@ def test_another_model_continues_the_conversation(chat, talker, checkpoint):
 
 
 def test_template_without_system_role_refuses(chat, talker, tmp_path):
-    done = chat("/system Be brief.", PROMPT, "/system", PROMPT)
+    expected, plain = answers(talker, PROMPT, system="Be brief.")[0], answers(talker, PROMPT)[0]
+    assert expected != plain
+    assert chat("/system Be brief.", PROMPT).stdout == f"{expected}\n"
+    assert chat(PROMPT, options=("--system", "Be brief.")).stdout == f"{expected}\n"
+    refuses = shutil.copytree(talker, tmp_path / "refuses")
+    config = json.loads((refuses / "tokenizer_config.json").read_text())
+    config["chat_template"] = config["chat_template"].replace('message.role == "system"', "false")
+    (refuses / "tokenizer_config.json").write_text(json.dumps(config))
+    done = chat("/system Be brief.", PROMPT, "/system", PROMPT, model=refuses)
     assert "unknown role 'system'" in done.stderr
-    assert done.stdout == f"{answers(talker, PROMPT)[0]}\n"
-    takes_one = shutil.copytree(talker, tmp_path / "takes-one")
-    config = json.loads((takes_one / "tokenizer_config.json").read_text())
-    config["chat_template"] = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
-    (takes_one / "tokenizer_config.json").write_text(json.dumps(config))
-    expected = answers(takes_one, PROMPT, system="Be brief.")[0]
-    assert expected != answers(takes_one, PROMPT)[0]
-    assert chat("/system Be brief.", PROMPT, model=takes_one).stdout == f"{expected}\n"
-    assert chat(PROMPT, model=takes_one, options=("--system", "Be brief.")).stdout == f"{expected}\n"
+    assert done.stdout == f"{plain}\n"
 
 
 def test_save_writes_a_document(chat, talker, tmp_path):
@@ -160,7 +160,7 @@ def test_server_answers_as_local_model(sfumato, chat, server, talker, checkpoint
     both(PROMPT, options=("--set", "entropy_bound=0.3", "--temperature", 0.5, "--stop", "a"))
     assert "2 messages are left out" in both(*[f"{i} " * 30 for i in range(4)]).stderr
     assert "the prompt has 402 tokens; allowed: at most 159" in both("7 " * 200, PROMPT).stderr
-    assert "unknown role 'system'" in both("/system Be brief.", PROMPT, "/system", PROMPT).stderr
+    both("/system Be brief.", PROMPT, "/system", PROMPT)
     done = sfumato("chat", "--url", server.url, "--max-tokens", 16, input=f"/model smal\n/model small\n{PROMPT}\n")
     assert done.stdout == f"{answers(checkpoint, PROMPT)[0]}\n"
     assert "unknown model 'smal'; did you mean 'small'?" in done.stderr

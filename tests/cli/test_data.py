@@ -82,7 +82,6 @@ def test_interrupt_names_the_resume_command(sfumato, twin, tmp_path, monkeypatch
         (("--set", "filters=3", *LIMITS), "filters is 3; allowed: a table, e.g. filters.min_distinct=0.6"),
         (("--set", 'filters.scripts=["klingon"]', *LIMITS), "unknown script 'klingon'"),
         (("--max-answer", "4"), "min_answer_tokens is 8 and max_answer_tokens 4"),
-        (("--system", "Be brief.", *LIMITS), "unknown role 'system'"),
         (("--topic", "no-such-file", *LIMITS), "cannot read the topics no-such-file: No such file"),
     ],
 )

@@ -244,7 +244,7 @@ def test_an_answer_ends_before_a_stop_string(sfumato):
 
 
 def test_a_system_message_reaches_the_chat_template(sfumato, checkpoint, tmp_path):
-    refused = sfumato("run", PROMPT, "--model", checkpoint, "--system", "Be brief.")
+    refused = sfumato("run", PROMPT, "--model", "tiny", "--system", "Be brief.")
     assert refused.exit_code == 2
     assert "unknown role 'system'; allowed: assistant, user" in refused.stderr
     takes_one = shutil.copytree(checkpoint, tmp_path / "takes-one")

@@ -366,6 +366,28 @@ def test_invalid_weights(weights: list[float]):
         MixtureSource([Constant(0) for _ in weights], weights)
 
 
+def test_every_answer_of_a_chat_can_be_learnt(tmp_path: Path, byte_tokenizer: Tokenizer):
+    said = [("system", "s"), ("user", "a"), ("assistant", "first"), ("user", "b"), ("assistant", "second")]
+    turns = [{"role": role, "content": content} for role, content in said]
+    path = tmp_path / "chats.jsonl"
+    path.write_text(json.dumps({"messages": turns}) + '\n{"text": "third"}\n')
+
+    def answers(every_answer: bool) -> dict[str, str]:
+        source = FileSource(path, byte_tokenizer, window=100, every_answer=every_answer)
+        drawn = [source.document(seed) for seed in range(60)]
+        return {byte_tokenizer.decode(each.response[:-1]): byte_tokenizer.decode(each.prompt) for each in drawn}
+
+    assert answers(every_answer=False).keys() == {"second", "third"}
+    found = answers(every_answer=True)
+    assert found.keys() == {"first", "second", "third"}
+    assert "first" not in found["first"]
+    assert "first" in found["second"]
+    with pytest.raises(ConfigError, match='every_answer is true and the teacher is "stored"'):
+        make_source(
+            {}, {str(path): 1.0}, byte_tokenizer, PackingConfig(), max_tokens=99, teacher_top=1, every_answer=True
+        )
+
+
 def test_a_recipes_source_mixes_tasks_and_files(tmp_path: Path, byte_tokenizer: Tokenizer):
     path = write(tmp_path / "some.jsonl", {"prompt": "a", "response": "b"})
     source = make_source(

@@ -98,8 +98,7 @@ def test_invalid_prompts_are_refused(make_model: Make, prompt: Any, message: str
 
 def test_invalid_system_messages_are_refused(make_model: Make):
     model = make_model(PLAIN)
-    with pytest.raises(RequestError, match="unknown role 'system'; allowed: assistant, user"):
-        model.request("x", system="y")
+    assert model.generate("x", system="y").text == model.generate("y\n\nx").text
     for prompt, message in (
         ([5, 6], "system is given with token ids"),
         ([{"role": "system", "content": "a"}, {"role": "user", "content": "b"}], "allowed: one of them"),

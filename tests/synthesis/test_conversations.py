@@ -148,8 +148,12 @@ def test_unsuitable_models(model: TextModel, chatml: TextModel, byte_tokenizer: 
     silent = Tokenizer(byte_tokenizer._tokenizer, {"eos_token": "<|end|>"})
     with pytest.raises(RequestError, match="some has no chat template"):
         Conversations(TextModel("some", Checkpoint(model.decoder, model.spec, {}), silent), make_config())
-    with pytest.raises(RequestError, match="unknown role 'system'"):
-        Conversations(model, make_config(system="Be brief."))
+    refusal = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+    plain = Tokenizer(byte_tokenizer._tokenizer, {"eos_token": "<|end|>", "chat_template": refusal})
+    with pytest.raises(RequestError, match="no system"):
+        Conversations(
+            TextModel("some", Checkpoint(model.decoder, model.spec, {}), plain), make_config(system="Be brief.")
+        )
     with pytest.raises(
         CapacityError, match="may have 1089 tokens: 1 of the template, 24 of the turn, 1000 of the answer"
     ):

@@ -156,6 +156,15 @@ def test_special_tokens_may_absorb_surrounding_spaces():
     assert reference == [*tokenizer.encode("a"), 512, *tokenizer.encode(" a")]
 
 
+def test_a_system_message_begins_the_first_user_message():
+    system, said = {"role": "system", "content": "s"}, [{"role": "user", "content": "a"}]
+    assert TOKENIZER.encode_chat([system, *said]) == TOKENIZER.encode_chat([{"role": "user", "content": "s\n\na"}])
+    later = [*said, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    assert TOKENIZER.encode_chat([system, *later])[-3:] == TOKENIZER.encode_chat(later)[-3:]
+    with pytest.raises(RequestError, match="allowed: assistant, user, system before the first user"):
+        TOKENIZER.encode_chat([*said, system])
+
+
 def test_template_receives_tokens_and_options():
     template = "{{ bos_token }}{% for m in messages %}{% if loop.index > 1 %}{% break %}{% endif %}x{% endfor %}"
     assert with_template(template).render(CHAT) == "<|user|>x"
@@ -167,7 +176,10 @@ def test_template_receives_tokens_and_options():
     ("messages", "message"),
     [
         ([], "messages is empty"),
-        ([{"role": "system", "content": "x"}], "unknown role 'system'; allowed: assistant, user"),
+        (
+            [{"role": "system", "content": "x"}],
+            "unknown role 'system'; allowed: assistant, user, system before the first user",
+        ),
         ([{"content": "x"}], "unknown role ''"),
         ([{"role": "user"}], "content of a message must be a string"),
         ([{"role": "user", "content": ["x"]}], "content of a message must be a string"),

@@ -11,7 +11,7 @@ import random
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
@@ -113,6 +113,7 @@ class FileSource:
         window: maximum tokens of a text per document; longer texts are cut at a random position per seed.
         max_tokens: chats of more tokens are left out.
         teacher_top: number of a teacher's likeliest tokens per document, if a directory has them.
+        every_answer: whether each answer of a chat is a document, and not only the last.
 
     Raises:
         ConfigError: as for `read_records`; if the chat template refuses a chat; if stored predictions are for other
@@ -121,9 +122,17 @@ class FileSource:
     """
 
     def __init__(
-        self, path: Path, tokenizer: Tokenizer, window: int, max_tokens: int = sys.maxsize, teacher_top: int = 0
+        self,
+        path: Path,
+        tokenizer: Tokenizer,
+        window: int,
+        max_tokens: int = sys.maxsize,
+        teacher_top: int = 0,
+        every_answer: bool = False,
     ) -> None:
         records = read_records(path)
+        if every_answer:
+            records = [each for record in records for each in _answers(record)]
         tell_unread(path, (record.unread for record in records))
         empty = [record.where for record in records if record.turns and not record.text.strip()]
         if empty:
@@ -282,6 +291,7 @@ def make_source(
     *,
     max_tokens: int,
     teacher_top: int = 0,
+    every_answer: bool = False,
     split: Split = "train",
 ) -> Source:
     """Build the source that a recipe describes.
@@ -292,13 +302,19 @@ def make_source(
         packing: how documents become rows. A canvas adds as many positions as it has tokens.
         max_tokens: maximum length of a document, the model's.
         teacher_top: number of stored teacher tokens to load with the documents; 0 loads none.
+        every_answer: whether each answer of a chat is a document, and not only the last.
         split: of the tasks.
 
     Raises:
-        ConfigError: as for `FileSource`, or if a file does not exist.
+        ConfigError: as for `FileSource`; if a file does not exist; if stored teacher tokens, which are of the last
+            answers, are wanted for every answer.
     """
+    if teacher_top and every_answer:
+        raise ConfigError(
+            'every_answer is true and the teacher is "stored", for the last answers; allowed: one of them'
+        )
     window, room = packing.row_length // (2 + packing.canvas_copies), min(packing.row_length, max_tokens)
-    of_files = [FileSource(Path(path), tokenizer, window, room, teacher_top) for path in files]
+    of_files = [FileSource(Path(path), tokenizer, window, room, teacher_top, every_answer) for path in files]
     if teacher_top and not any(source.taught for source in of_files):
         raise ConfigError(
             f'the teacher is "stored", but none of {list(files)} has stored predictions; allowed: '
@@ -325,6 +341,14 @@ def _document(record: Record, tokenizer: Tokenizer) -> Document:
         return Document([end], [*tokenizer.encode(record.text), end])
     except RequestError as error:
         raise ConfigError(f"{record.where}: {error}") from None
+
+
+def _answers(record: Record) -> Iterator[Record]:
+    """The beginnings of a chat that end with an answer, then the whole chat."""
+    for index, turn in enumerate(record.turns):
+        if index and turn["role"] == "assistant" and isinstance(turn.get("content"), str):
+            yield dataclasses.replace(record, turns=record.turns[:index], text=turn["content"])
+    yield record
 
 
 def _record(value: Any, where: str) -> Record:

@@ -13,15 +13,19 @@ from sfumato.text.tokenizer import Tokenizer
 SPECIAL_TOKENS = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|mask|>")
 _PAD, _END, _USER, _ASSISTANT, _MASK = SPECIAL_TOKENS
 _CHAT_TEMPLATE = """\
+{%- set before = namespace(text="") -%}
 {%- for message in messages -%}
 {%- if message.content is not string -%}
 {{- raise_exception("the content of a message must be a string") -}}
 {%- elif message.role == "user" -%}
-{{- "<|user|>" + message.content -}}
+{{- "<|user|>" + before.text + message.content -}}
+{%- set before.text = "" -%}
 {%- elif message.role == "assistant" -%}
 {{- "<|assistant|>" + message.content + "<|end|>" -}}
+{%- elif message.role == "system" and loop.first and loop.nextitem is defined and loop.nextitem.role == "user" -%}
+{%- set before.text = message.content + "\\n\\n" -%}
 {%- else -%}
-{{- raise_exception("unknown role '" ~ message.role ~ "'; allowed: assistant, user") -}}
+{{- raise_exception("unknown role '" ~ message.role ~ "'; allowed: assistant, user, system before the first user") -}}
 {%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}
@@ -42,7 +46,8 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int, *, words: bool = Fals
             words of the prompt.
 
     Returns:
-        A tokenizer with the tokens of `SPECIAL_TOKENS` and a chat template. It has fewer tokens than requested if no
+        A tokenizer with the tokens of `SPECIAL_TOKENS` and a chat template, in which a system message is the beginning
+        of the first user's. It has fewer tokens than requested if no
         further pair occurs twice.
 
     Raises:

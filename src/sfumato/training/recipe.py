@@ -44,6 +44,8 @@ class DataConfig:
     """Weight of each procedural task; items of the test split are never drawn."""
     files: dict[str, float] = field(default_factory=dict)
     """Weight of each text, .jsonl or .parquet file or directory of shards, relative to the working directory."""
+    every_answer: bool = False
+    """Learn every answer of a conversation, each after the messages before it, instead of the last one alone."""
     tokenizer: str = ""
     """Tokenizer directory or model name; empty takes that of init_from or the adapted model, and otherwise trains a
     tokenizer of model.vocab_size on the tasks."""

@@ -124,6 +124,7 @@ class Run:
                 recipe.packing,
                 max_tokens=room,
                 teacher_top=recipe.objective.teacher_top if recipe.objective.stored_teacher else 0,
+                every_answer=recipe.data.every_answer,
             )
         elif self.shape.lexemes is not None:
             causal = self.spec.autoregressive
