@@ -47,13 +47,22 @@ def test_features_count_only_free_positions():
 def test_stop_threshold_keeps_the_requested_share():
     learned, held_out = drawn(300, 0), drawn(200, 1)
     head = fit_stop(learned, RECIPE)
-    scores = stop_scores(head, held_out, RECIPE, stop_threshold(head, learned, RECIPE))
+    scores = stop_scores(head, held_out, RECIPE, stop_threshold(learned, RECIPE))
     assert scores["right"] > 0.95
     assert scores["mean_steps"] == pytest.approx(scores["settled_steps"], abs=0.1)
     # Where nothing tells, it never stops before the end.
     blind = HeadDataset(torch.zeros_like(learned.features_NF), learned.settled_N, learned.states_ND, learned.lengths_N)
     head = fit_stop(blind, RECIPE)
-    assert stop_scores(head, blind, RECIPE, stop_threshold(head, blind, RECIPE))["mean_steps"] == STEPS
+    assert stop_scores(head, blind, RECIPE, stop_threshold(blind, RECIPE))["mean_steps"] == STEPS
+
+
+def test_the_threshold_is_not_measured_on_what_the_head_has_learnt():
+    """A head can learn a few canvases by heart, and then says nothing about others."""
+    learned = drawn(10, 0)
+    learned.features_NF.copy_(30 * torch.randn(learned.features_NF.shape, generator=torch.Generator().manual_seed(0)))
+    by_heart = fit_stop(learned, RECIPE).logits(learned.features_NF).sigmoid()
+    assert first_stops(by_heart, learned, STEPS, 0.6)[0] >= RECIPE.right
+    assert stop_threshold(learned, RECIPE) > 0.99
 
 
 def test_first_stops_equal_a_calculation_by_hand():

@@ -94,7 +94,7 @@ def heads(recipe: RecipePath, overrides: Overrides = None, resume: Resume = Fals
     head = model.bundle.stop_head
     if loaded.stop:
         head = fit_stop(learned, loaded)
-        generation["stop_probability"] = threshold = stop_threshold(head, learned, loaded)
+        generation["stop_probability"] = threshold = stop_threshold(learned, loaded)
         scores |= stop_scores(head, held_out, loaded, threshold)
     save_checkpoint(checkpoint, decoder, model.spec, generation=generation)
     if head is not None:

@@ -23,6 +23,9 @@ from sfumato.errors import CheckpointError, ConfigError
 from sfumato.models.decoder import Decoder
 from sfumato.sampling.logits import LearnedStop
 
+_FOLDS = 4
+"""Parts of the canvases; a threshold is measured on each with a head that has not seen it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class HeadsRecipe:
@@ -148,9 +151,15 @@ def first_stops(prob_N: Tensor, dataset: HeadDataset, steps: int, threshold: flo
     return float(right.float().mean()), float(first.float().mean()) + 1.0
 
 
-def stop_threshold(head: LearnedStop, dataset: HeadDataset, recipe: HeadsRecipe) -> float:
-    """The lowest threshold that keeps the recipe's share of canvases right."""
-    prob_N = head.logits(dataset.features_NF).sigmoid()
+def stop_threshold(dataset: HeadDataset, recipe: HeadsRecipe) -> float:
+    """The lowest threshold that keeps the recipe's share of canvases right, with heads trained on other canvases."""
+    canvas_N = torch.arange(len(dataset.settled_N)) // recipe.steps
+    prob_N = torch.empty(len(dataset.settled_N))
+    for fold in range(_FOLDS):
+        left_out_N = canvas_N % _FOLDS == fold
+        features_NF, settled_N = dataset.features_NF[~left_out_N], dataset.settled_N[~left_out_N]
+        others = dataclasses.replace(dataset, features_NF=features_NF, settled_N=settled_N)
+        prob_N[left_out_N] = fit_stop(others, recipe).logits(dataset.features_NF[left_out_N]).sigmoid()
     candidates = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9998]
     right = (one for one in candidates if first_stops(prob_N, dataset, recipe.steps, one)[0] >= recipe.right)
     return next(right, 0.9999)
