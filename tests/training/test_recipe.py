@@ -322,3 +322,10 @@ def test_run_is_resumed_only_with_its_own_recipe(path: Path, tmp_path: Path):
     with pytest.raises(ConfigError, match=r"data\.tasks\.pi was None and is 1\.0; train\.lr was 0\.001 and is 0\.5"):
         other.resume()
     assert other.trainer.progress.step == 0
+    # A setting that is newer than the run has its default.
+    saved = json.loads(started.recipe_path.read_text())
+    del saved["data"]["every_answer"]
+    started.recipe_path.write_text(json.dumps(saved))
+    again.resume()
+    with pytest.raises(ConfigError, match=r"data\.every_answer was False and is True"):
+        Run(read(path, "data.every_answer=true"), tmp_path / "run").resume()

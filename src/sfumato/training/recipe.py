@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.config import changes, check_choice, check_number, check_range, read_json
+from sfumato.config import changes, check_choice, check_number, check_range, from_table, read_json
 from sfumato.data.packing import PackingConfig
 from sfumato.errors import ConfigError, RequestError
 from sfumato.models.decoder import DecoderConfig
@@ -198,5 +199,8 @@ def check_recipe(
     if not path.exists():
         return
     before, now = read_json(path), json.loads(json.dumps(asdict(recipe)))
+    with suppress(ConfigError):
+        # Settings that are newer than the run have their defaults.
+        before = json.loads(json.dumps(asdict(from_table(type(recipe), before))))
     if changed := changes(before, now, free):
         raise ConfigError(f"{path.parent} holds {what} another recipe: {'; '.join(changed)}; {advice}")
