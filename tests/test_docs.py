@@ -52,6 +52,7 @@ REDUCED = {
     "python -m benchmarks.peers": "--turns 1 --canvas 8 --systems 'sfumato w8a8' torch",
     f"sfumato run --model {SMOL}": "--max-tokens 2",
     f"sfumato data synth {SMOL}": "--n 2 --max-turn 8 --max-answer 8",
+    "sfumato data show": "--set data.tokenizer_items=50",
     "sfumato train recipes/tiny-ar": f"{SMALL_STEP} --set data.tokenizer_items=50",
     "sfumato train recipes/tiny.toml": SMALL_STEP,
     "sfumato train dates.toml": SMALL_STEP,

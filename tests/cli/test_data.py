@@ -1,8 +1,9 @@
-"""`sfumato data synth`: from an autoregressive checkpoint to shards, and what is refused."""
+"""`sfumato data synth`: from an autoregressive checkpoint to shards, and what is refused. `sfumato data show`."""
 
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -117,3 +118,34 @@ def test_empty_topics_file_is_refused(sfumato, twin, tmp_path):
     done = sfumato("data", "synth", twin, tmp_path / "data", *LIMITS, "--topic", tmp_path / "empty.txt")
     assert done.exit_code == 2
     assert "holds no topics; write one per line" in done.stderr
+
+
+def test_documents_are_shown_as_they_are_read_and_learnt(sfumato, checkpoint, tmp_path):
+    turns = [("system", "Be brief."), ("user", "1+1?"), ("assistant", "2"), ("user", "2+2?"), ("assistant", "4")]
+    messages = [{"role": role, "content": content} for role, content in turns]
+    (tmp_path / "chats.jsonl").write_text(json.dumps({"messages": messages}))
+    recipe = tmp_path / "talk.toml"
+    recipe.write_text(
+        "[model]\nvocab_size = 280\nhidden_size = 8\nintermediate_size = 8\nnum_hidden_layers = 1\n"
+        "num_attention_heads = 1\nnum_key_value_heads = 1\nhead_dim = 8\nmax_position_embeddings = 128\n"
+        f'[data]\nfiles = {{ "{tmp_path / "chats.jsonl"}" = 1.0 }}\n'
+        f'tokenizer = "{checkpoint}"\nevery_answer = true\n[train]\nsteps = 2\nlr = 1e-3\n'
+    )
+    done = sfumato("data", "show", recipe, "--n", 9)
+    assert done.exit_code == 0, done.stderr
+    first = "<|user|>Be brief.\n\n1+1?<|assistant|>"
+    second = f"{first}2<|end|><|user|>2+2?<|assistant|>"
+    shown = re.findall(
+        r"^document (\d) reads \((\d+) tokens\)\n((?s:.*?))\ndocument \1 learns \((\d+) tokens\)\n(.*)",
+        done.stdout,
+        re.M,
+    )
+    assert {(text, answer) for _, _, text, _, answer in shown} == {(first, "2<|end|>"), (second, "4<|end|>")}
+    assert [number for number, *_ in shown] == [str(number) for number in range(1, 10)]
+    lengths = sorted({int(number) for _, number, *_ in shown})
+    assert f"1,000 documents\nread {lengths[0]} to {lengths[1]} tokens" in done.stdout
+    assert not (tmp_path / "runs").exists()
+    recipe.write_text(recipe.read_text() + "[code]\ncorpora = { code = 1.0 }\n")
+    refused = sfumato("data", "show", recipe)
+    assert refused.exit_code == 2
+    assert "has [code], which has no documents" in refused.stderr

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from sfumato.cli.chat import chat
 from sfumato.cli.convert import convert, export
-from sfumato.cli.data import data, synth
+from sfumato.cli.data import data, show_documents, synth
 from sfumato.cli.doctor import doctor
 from sfumato.cli.edit import edit, infill
 from sfumato.cli.evaluate import evaluate
@@ -143,7 +143,7 @@ _TRAINING, _MODELS = "Training", "Models and setup"
 _add(app, {"run": run, "chat": chat, "edit": edit, "infill": infill, "mend": mend}, "Generate and edit")
 _add(app, {"serve": serve, "mcp": mcp, "lsp": lsp}, "Servers")
 _add(app, {"train": train, "adapt": adapt, "distil": distil, "heads": heads, "rl": rl}, _TRAINING)
-_add(data, {"synth": synth})
+_add(data, {"synth": synth, "show": show_documents})
 app.add_typer(data, name="data", cls=Group, rich_help_panel=_TRAINING)
 _add(app, {"eval": evaluate, "report": report}, "Evaluation")
 _add(app, {"doctor": doctor, "pull": pull, "convert": convert, "export": export}, _MODELS)

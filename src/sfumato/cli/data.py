@@ -1,8 +1,11 @@
-"""`sfumato data`: create training data."""
+"""`sfumato data`: create and show training data."""
 
 from __future__ import annotations
 
 import json
+import random
+import statistics
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +15,17 @@ import typer
 
 from sfumato.cli.options import MODEL_HELP, Weights
 from sfumato.cli.output import read_file
+from sfumato.cli.train import Overrides, RecipePath
 from sfumato.errors import ConfigError
 from sfumato.interrupts import Signals, exit_code
 
 if TYPE_CHECKING:
     from sfumato.data.shards import Manifest
 
-data = typer.Typer(no_args_is_help=True, help="Create training data.")
+_MEASURED = 1000
+"""Documents whose lengths are counted."""
+
+data = typer.Typer(no_args_is_help=True, help="Create and show training data.")
 
 
 def synth(
@@ -96,6 +103,38 @@ def synth(
     summary = {key: manifest.to_dict()[key] for key in ("model", "counts", "tokens")}
     seconds = round(time.perf_counter() - started, 3)
     typer.echo(json.dumps({**summary, "seconds": seconds, "directory": str(directory)}))
+
+
+def show_documents(
+    recipe: RecipePath,
+    overrides: Overrides = None,
+    n: Annotated[int, typer.Option("--n", min=1, help="Documents to print.")] = 3,
+    seed: Annotated[int, typer.Option(help="Random seed for the choice of documents.")] = 0,
+) -> None:
+    """Print documents of a recipe as the model reads and learns them, and how long they are."""
+    from sfumato.config import load_recipe
+    from sfumato.training.recipe import Recipe
+    from sfumato.training.run import Run
+
+    loaded = load_recipe(Recipe, recipe, overrides or ())
+    if loaded.code is not None:
+        raise ConfigError(f"{recipe} has [code], which has no documents; allowed: a recipe with [data]")
+    with tempfile.TemporaryDirectory() as directory:
+        run = Run(loaded, Path(directory))
+    assert run.source is not None
+    rng, decode = random.Random(seed), run.tokenizer.decode
+    documents = [run.source.document(rng.getrandbits(62)) for _ in range(max(n, _MEASURED))]
+    for number, document in enumerate(documents[:n], 1):
+        for verb, ids in (("reads", document.prompt), ("learns", document.response)):
+            typer.secho(f"document {number} {verb} ({len(ids):,} tokens)", bold=True)
+            typer.echo(decode(ids, skip_special=False))
+    typer.secho(f"{len(documents):,} documents", bold=True)
+    for verb, lengths in (
+        ("read", [len(document.prompt) for document in documents]),
+        ("learn", [len(document.response) for document in documents]),
+    ):
+        median = statistics.median_low(lengths)
+        typer.echo(f"{verb} {min(lengths):,} to {max(lengths):,} tokens, {median:,} in the median")
 
 
 def _topics(files: Sequence[Path]) -> list[str]:

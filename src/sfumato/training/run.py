@@ -113,11 +113,12 @@ class Run:
         """Stop head of init_from, kept in the checkpoint."""
         self.world = world or World()
         self._text_tokenizer: Tokenizer | None = None
-        source: Source | None = None
+        self.source: Source | None = None
+        """Where documents come from; None for a recipe with [code]."""
         make_batch = None
         if recipe.code is None:
             self._text_tokenizer = self.world.first(self._tokenizer)
-            source = make_source(
+            self.source = make_source(
                 recipe.data.tasks,
                 recipe.data.files,
                 self.tokenizer,
@@ -132,7 +133,7 @@ class Run:
         self.trainer = Trainer(
             start,
             make_process(self.spec.noise, self.shape.vocab_size, self.spec.mask_id),
-            source,
+            self.source,
             end_id=0 if self._text_tokenizer is None else self._text_tokenizer.eos_ids[0],
             make_batch=make_batch,
             spec=self.spec,
