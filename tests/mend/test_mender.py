@@ -229,12 +229,17 @@ def test_evidence_from_pytest(project: Path) -> None:
 def test_edits_are_tried_on_the_failing_tests_before_all(
     mender: Mender, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (project / "test_others.py").write_text("def test_a():\n    pass\n\n\ndef test_b():\n    pass\n")
+    others = "def test_a():\n    pass\n"
+    (project / "test_others.py").write_text(others + others.replace("test_a", "test_b"))
+    # One in the same file, and a project with a say in what is collected.
+    (project / "test_core.py").write_text(TEST + others)
+    (project / "conftest.py").write_text("def pytest_ignore_collect():\n    return False\n")
     runs, run = list[tuple[str, bool]](), Sandbox.run
 
     def recorded(*arguments: Any, **options: Any) -> Outcome:
         outcome = run(*arguments, **options)
-        runs.append(("failing" if "2 deselected" in outcome.output else "all", outcome.passed))
+        num_run = sum(map(int, re.findall(r"(\d+) (?:passed|failed)", outcome.output)))
+        runs.append(({1: "failing", 4: "all"}[num_run], outcome.passed))
         return outcome
 
     monkeypatch.setattr(Sandbox, "run", recorded)

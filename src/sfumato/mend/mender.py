@@ -212,8 +212,8 @@ class Mender:
             best, proposed = outcome.num_passed, dict[str, str]()
             failing, best_failing = evidence.failing, 0
             num_failing = len(set(failing.read_text("utf-8").splitlines())) if failing is not None else 0
-            if failing is not None and run_failing(sandbox, command, repaired, failing).passed:
-                # They fail only after others.
+            if failing is not None and run_failing(sandbox, command, repaired, failing).status != outcome.status:
+                # They fail only after others, or cannot be run alone.
                 failing = None
 
             def passes(target: Target, text: str) -> bool:
