@@ -226,6 +226,15 @@ def test_evidence_from_pytest(project: Path) -> None:
     assert evidence.frames == [(Path("test_core.py"), 5)]
 
 
+def test_what_is_raised_is_caught(mender: Mender, project: Path) -> None:
+    source = "def get(values, key):\n    try:\n        return values[key]\n    except ValueError:\n        return None\n"
+    (project / "core.py").write_text(source)
+    (project / "test_core.py").write_text("from core import get\n\n\ndef test_get():\n    assert get({}, 1) is None\n")
+    for command in (PYTEST, [sys.executable, "-c", "import test_core; test_core.test_get()"]):
+        [(_, mended)] = mend_project(mender, project, command)
+        assert (mended.text, mended.num_runs) == (source.replace("ValueError", "KeyError"), 1)
+
+
 def test_edits_are_tried_on_the_failing_tests_before_all(
     mender: Mender, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+import builtins
 import json
 import math
 import re
@@ -24,6 +25,9 @@ PASSING = 1.0
 UNTESTED = 100.0
 """Nats against a line that ran only outside of tests, as a module's own lines do."""
 MAX_REGIONS = 64
+_EXCEPTIONS = frozenset(
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)
+) - {"AssertionError", "Exception"}
 _TESTS = frozenset(("test", "tests", "testing"))
 _TRACER, _NARROWER = Path(__file__).with_name("tracing"), Path(__file__).with_name("narrowing")
 _FRAME = re.compile(r'^\s*File "([^"\n]+)", line (\d+)|^([^\s:"]+\.py):(\d+):', re.MULTILINE)
@@ -31,6 +35,7 @@ _UNKNOWN = re.compile(
     r"""has no attribute '(\w+)'|name '(\w+)' is not defined|unexpected keyword argument '(\w+)'"""
     r"""|cannot import name '(\w+)'|KeyError: ['"]([^'"\n]+)['"]"""
 )
+_RAISED = re.compile(r"^(?:E +)?(\w+)(?::|$)", re.MULTILINE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -137,10 +142,11 @@ def find_targets(
     chosen = sorted(found, key=lambda each: each[0])[:max_regions]
     told = _UNKNOWN.findall(evidence.outcome.output) if evidence else []
     unknown = frozenset(name for names in told for name in names if name)
+    raised_names = frozenset(_RAISED.findall(evidence.outcome.output) if evidence else []) & _EXCEPTIONS
     targets = []
     for name, lines in lines_of.items():
         if regions := [region for _, owner, region in chosen if owner == name]:
-            targets.append(Target(sources[Path(name)], regions, name, lines, unknown))
+            targets.append(Target(sources[Path(name)], regions, name, lines, unknown, raised_names))
     return targets
 
 

@@ -31,8 +31,8 @@ CLOSED_WITHIN = 0.5
 """Nats for closing a bracket before the end of a line."""
 JOINED = 10.0
 """Nats against two lines that become one by what stands between them."""
-RESPELLED = 20.0
-"""Nats for another spelling of a name that does not exist."""
+TOLD = 20.0
+"""Nats for what the tests' exceptions suggest."""
 _LIKE, _VERY_LIKE = 0.6, 0.75
 """Shares of characters in common (`difflib`) with which a word may be another one, mistyped: where the text does not
 parse, and where an exception names it."""
@@ -61,6 +61,8 @@ class Target:
     all."""
     unknown: frozenset[str] = frozenset()
     """Names and keys that do not exist, as the tests' exceptions say."""
+    raised: frozenset[str] = frozenset()
+    """Classes of the tests' exceptions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,8 +177,8 @@ class Search:
             for region in target.regions:
                 node = _Node(-region.prior, 0, whole, region, found is not None)
                 firsts.append(node)
-                for patch in _respellings(whole, region):
-                    self._push(queue, node, node.cost - RESPELLED, patch)
+                for patch in _told(whole, region):
+                    self._push(queue, node, node.cost - TOLD, patch)
         if self.proposer.has_judge:
             self._expand_judged(queue, firsts)
         else:
@@ -352,12 +354,18 @@ def _is_like(lexeme: str, other: str) -> bool:
     return difflib.SequenceMatcher(None, lexeme, other, autojunk=False).ratio() >= _LIKE
 
 
-def _respellings(text: _Text, region: Region) -> Iterator[Patch]:
-    """Patches of a region that replace names which do not exist by those that do."""
+def _told(text: _Text, region: Region) -> Iterator[Patch]:
+    """Patches of a region that the tests' exceptions suggest: names that exist for those that do not, and what was
+    raised for what is caught."""
     lexemes, prices = [lexeme.text for lexeme in text.lexemes], _line_prices(text)
     for index in range(region.start, region.end):
         written = lexemes[index]
-        if written.strip("'\"") in text.target.unknown and (prices is None or prices[index] < math.inf):
+        if prices is not None and prices[index] == math.inf:
+            continue
+        if index > region.start and lexemes[index - 1] == "except" and written not in (":", "(", *text.target.raised):
+            for raised in sorted(text.target.raised):
+                yield Patch(index - region.start, index - region.start + 1, (raised,))
+        if written.strip("'\"") in text.target.unknown:
             known = {lexeme for lexeme in lexemes if _is_word(lexeme) and lexeme != written}
             for near in difflib.get_close_matches(written, sorted(known), n=2, cutoff=_VERY_LIKE):
                 yield Patch(index - region.start, index - region.start + 1, (near,))
