@@ -252,6 +252,8 @@ class Reading:
 
     def _calls(self, lengths_QB: Tensor) -> list[Proposal]:
         """Operands and expressions that lack a call: two lexemes before and one after, or none."""
+        if lengths_QB.shape[1] < 3:
+            return []
         odds_QB = (lengths_QB[:, 1:3] - lengths_QB[:, :1]).tolist()
         found = []
         for start, text in enumerate(self._texts):
