@@ -227,7 +227,9 @@ def test_evidence_from_pytest(project: Path) -> None:
 
 
 def test_what_is_raised_is_caught(mender: Mender, project: Path) -> None:
-    source = "def get(values, key):\n    try:\n        return values[key]\n    except ValueError:\n        return None\n"
+    source = (
+        "def get(values, key):\n    try:\n        return values[key]\n    except ValueError:\n        return None\n"
+    )
     (project / "core.py").write_text(source)
     (project / "test_core.py").write_text("from core import get\n\n\ndef test_get():\n    assert get({}, 1) is None\n")
     for command in (PYTEST, [sys.executable, "-c", "import test_core; test_core.test_get()"]):
