@@ -240,6 +240,11 @@ def test_unused_embedding_rows_are_never_generated(make_decoder: Callable[..., D
     tokens = [token for result in results for token in result.tokens]
     assert len(tokens) > 50
     assert max(tokens) < 261
+    # They are in noise, which can be watched.
+    pieces = [
+        piece for event in model.stream("hello", max_tokens=40, steps=2) for piece in getattr(event, "pieces", ())
+    ]
+    assert "" in pieces
 
 
 def test_batch_takes_one_seed_per_prompt(make_model: Make):

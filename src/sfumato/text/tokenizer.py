@@ -296,11 +296,13 @@ class Tokenizer:
         return self._tokenizer.decode([int(id_) for id_ in ids], skip_special_tokens=skip_special)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The text that each token adds; a character of several tokens comes with the last of them."""
+        """The text that each token adds; a character of several tokens comes with the last of them. Unknown ids add
+        nothing."""
         pieces = [self._texts.get(id_) or self._texts.setdefault(id_, self.decode([id_])) for id_ in ids]
         if any(_REPLACEMENT in text for text in pieces) and self.has_bytes:
             decoder = codecs.getincrementaldecoder("utf-8")("replace")
-            pieces = [decoder.decode(self.token_bytes[id_] or b"") for id_ in ids]
+            known = self.token_bytes
+            pieces = [decoder.decode((known[id_] if id_ < len(known) else None) or b"") for id_ in ids]
             pieces[-1] += decoder.decode(b"", final=True)
         return pieces
 
