@@ -25,7 +25,7 @@ def write_atomically(path: Path, *parts: bytes | memoryview) -> None:
     Raises:
         CheckpointError: if it cannot be written (disk full, no permission); the previous file survives.
     """
-    # A name that nobody else's file has; what a killed process left of it is replaced.
+    # A name that only these files have; what a killed process left of it is replaced.
     temporary = path.with_name(f".{path.name}.sfumato-partial")
     try:
         with uninterrupted():

@@ -362,13 +362,15 @@ def _told(text: _Text, region: Region) -> Iterator[Patch]:
         written = lexemes[index]
         if prices is not None and prices[index] == math.inf:
             continue
-        if index > region.start and lexemes[index - 1] == "except" and written not in (":", "(", *text.target.raised):
-            for raised in sorted(text.target.raised):
-                yield Patch(index - region.start, index - region.start + 1, (raised,))
+        caught = (
+            index > region.start and lexemes[index - 1] == "except" and written not in (":", "(", *text.target.raised)
+        )
+        better = sorted(text.target.raised) if caught else []
         if written.strip("'\"") in text.target.unknown:
             known = {lexeme for lexeme in lexemes if _is_word(lexeme) and lexeme != written}
-            for near in difflib.get_close_matches(written, sorted(known), n=2, cutoff=_VERY_LIKE):
-                yield Patch(index - region.start, index - region.start + 1, (near,))
+            better += difflib.get_close_matches(written, sorted(known), n=2, cutoff=_VERY_LIKE)
+        for new in better:
+            yield Patch(index - region.start, index - region.start + 1, (new,))
 
 
 def _line_prices(text: _Text) -> list[float] | None:
